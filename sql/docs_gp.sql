@@ -26,6 +26,11 @@ INSERT INTO models SELECT 'smooth', btml.gp_fit('SELECT load, hour, outdoor, kin
 SELECT name, round(rmse::numeric, 2) AS rmse, round(mean_nll::numeric, 2) AS mean_nll, round(coverage_90::numeric, 2) AS coverage_90
 FROM models, btml.gp_leave_one_out(model) WHERE name IN ('load', 'smooth') ORDER BY name;
 
+INSERT INTO models SELECT mean, btml.gp_fit('SELECT load + CASE WHEN hour BETWEEN 7 AND 17 AND outdoor > 3 THEN 15 ELSE 0 END AS load, hour, outdoor, kind FROM reading', 'load', mean => mean, combine => 'mixture')
+FROM unnest('{zero,boosted}'::text[]) mean;
+SELECT name, m#>>'{trees,of_mean}' AS trees, round((m#>>'{leave_one_out,rmse}')::numeric, 2) AS rmse, round((m#>>'{leave_one_out,mean_nll}')::numeric, 2) AS mean_nll
+FROM models, LATERAL (SELECT btml.summary(model)->'metrics') s(m) WHERE name IN ('zero', 'boosted') ORDER BY name;
+
 SELECT round(avg((abs(r.load - p.mean) < 1.645 * p.sd)::int)::numeric, 2) AS within_90
 FROM models, btml.gp_fit('SELECT load, hour, outdoor, kind FROM reading WHERE reading_id % 5 <> 0', 'load') fit,
      reading r, LATERAL btml.predict_normal(fit, r) p

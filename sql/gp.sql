@@ -73,7 +73,7 @@ SELECT metric(btml.gp_fit('gp.two', 'y', search => 'none'), 'noise') >= 0.5 AS l
 CREATE TABLE member AS SELECT * FROM btml.gp_fit_members('gp.flat', 'y', features => '{price,region}', members => 4, search => 'none', seed => 3);
 SELECT array_agg(member ORDER BY member) AS members, bool_and(near(log_likelihood, btml.gp_log_likelihood(model))) AS likelihood, bool_and(near(noise, metric(model, 'noise'))) AS noise, bool_and(near(signal, metric(model, 'signal'))) AS signal,
     bool_and(evaluations = metric(model, 'evaluations')) AS evaluations, count(DISTINCT digest(model)) AS models FROM member;
-WITH mixed AS (SELECT btml.gp_fit('gp.flat', 'y', features => '{price,region}', members => 4, search => 'none', seed => 3, combine => 'mixture') AS mixed),
+WITH mixed AS (SELECT btml.gp_fit('gp.flat', 'y', features => '{price,region}', members => 4, search => 'none', seed => 3, combine => 'mixture', mean => 'zero') AS mixed),
     weighted AS (SELECT model, exp(100 * (log_likelihood - max(log_likelihood) OVER ()) / (SELECT count(y) FROM flat)) AS weight FROM member),
     normalised AS (SELECT model, weight / sum(weight) OVER () AS weight FROM weighted WHERE weight >= 1e-6)
 SELECT near((SELECT sum(weight * btml.predict(model, ARRAY[5, 1])) FROM normalised), btml.predict(mixed, ARRAY[5, 1])) AS mean,
@@ -186,7 +186,7 @@ SELECT (SELECT count(*) FROM btml.gp_leave_one_out(NULL)) AS leave_one_out, (SEL
 CREATE TABLE smooth AS SELECT i AS id, (i * 37 % 240) / 240.0 AS a, (i * 53 % 350) / 350.0 AS b, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END AS parity, i % 5 = 0 AS held_out,
     sin(6 * ((i * 37 % 240) / 240.0)) + (i * 53 % 350) / 350.0 + (i % 2) * 0.5 + (i * 7919 % 101 + i * 10473 % 97 + i * 15485 % 89 - 142) / 300.0 AS y FROM generate_series(1, 1500) i;
 CREATE TABLE ensemble (name text, model btml.model);
-INSERT INTO ensemble SELECT name, btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => combine, search => search, members => members, evaluations => evaluations)
+INSERT INTO ensemble SELECT name, btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => combine, search => search, members => members, evaluations => evaluations, mean => 'zero')
 FROM (VALUES ('auto', 'auto', 'local', NULL, NULL), ('kernel_sum', 'kernel_sum', 'local', 12, 40000), ('mixture', 'mixture', 'local', 3, 3000), ('alone', 'auto', 'local', 1, 1000), ('bfgs', 'auto', 'bfgs', NULL, 500), ('none', 'mixture', 'none', 1, 100), ('few', 'auto', 'local', NULL, 400)) v(name, combine, search, members, evaluations);
 SELECT name, m->>'combine' AS combine, (m->>'holdout_rmse')::float8 < 0.30 AS rmse, (m->>'holdout_nll')::float8 < 0.3 AS nll, (m->'leave_one_out'->>'coverage_90')::float8 BETWEEN 0.8 AND 0.99 AS coverage, greatest((m->>'residual')::float8, (m->>'residual_of_samples')::float8) <= 0.01 AS solved,
     jsonb_array_length(m->'members') AS members, (m->>'evaluations')::bigint <= evaluations AS within
@@ -197,7 +197,7 @@ SELECT name, btml.gp_log_likelihood(model) IS NULL AS no_likelihood, model::text
     (SELECT bool_and((l).sd < (p).sd AND (l).mean = (p).mean) FROM smooth, LATERAL btml.predict_normal(model, smooth) p, LATERAL btml.predict_latent(model, smooth) l WHERE id < 100) AS latent FROM ensemble ORDER BY name;
 -- Rows in another order, and any number of threads, give the same bytes.
 SET btml.threads = 1;
-CREATE TABLE again AS SELECT btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth ORDER BY id DESC', 'y', holdout => 'held_out', combine => 'kernel_sum', members => 12, evaluations => 40000) AS model;
+CREATE TABLE again AS SELECT btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth ORDER BY id DESC', 'y', holdout => 'held_out', combine => 'kernel_sum', members => 12, evaluations => 40000, mean => 'zero') AS model;
 SELECT again.model::text = ensemble.model::text AS same_sum FROM again, ensemble WHERE name = 'kernel_sum';
 CREATE TABLE one_thread AS SELECT btml.gp_fit('gp.smooth', 'y', features => '{a,b}', combine => 'mixture', members => 3, evaluations => 300) AS model;
 SET btml.threads = 3;
@@ -214,14 +214,14 @@ SELECT l.rmse / sqrt(avg((y - mean) ^ 2)) BETWEEN 1 AND 1.02 AS rmse FROM btml.g
 -- Skewed features and little noise: scores of a sum that is not solved would be far too good.
 SELECT setseed(0.5);
 CREATE TABLE skewed AS SELECT i, -ln(1 - random()) AS a, -ln(1 - random()) AS b, -ln(1 - random()) AS c, -ln(1 - random()) AS d, random() ^ 8 AS e, random() ^ 8 AS f, random() ^ 8 AS g, random() AS noise, i % 3 = 0 AS held_out FROM generate_series(1, 6000) i;
-CREATE TABLE honest AS SELECT source, combine, btml.summary(btml.gp_fit(source, 'y', holdout => 'held_out', combine => combine, members => CASE combine WHEN 'mixture' THEN 1 ELSE 6 END, evaluations => CASE combine WHEN 'mixture' THEN 1000 ELSE 15000 END))->'metrics' AS m
+CREATE TABLE honest AS SELECT source, combine, btml.summary(btml.gp_fit(source, 'y', holdout => 'held_out', combine => combine, members => CASE combine WHEN 'mixture' THEN 1 ELSE 6 END, evaluations => CASE combine WHEN 'mixture' THEN 1000 ELSE 15000 END, mean => 'zero'))->'metrics' AS m
 FROM unnest(ARRAY['SELECT a, b, c, d, sin(2 * a) + cos(2 * b) + sqrt(c) + ln(1 + d) + 0.01 * noise AS y, held_out FROM gp.skewed', 'SELECT e, f, g, sin(3 * e) + cos(2 * f) + sqrt(g) + 0.001 * noise AS y, held_out FROM gp.skewed']) source, unnest(ARRAY['mixture', 'auto']) combine;
 SELECT combine, m->>'combine' AS chosen, abs((m->>'holdout_nll')::float8 - (m->'leave_one_out'->>'mean_nll')::float8) < 0.1 AS honest, greatest((m->>'residual')::float8, (m->>'residual_of_samples')::float8) <= 0.01 AS solved,
     (m->>'holdout_nll')::float8 < (SELECT (other.m->>'holdout_nll')::float8 FROM honest other WHERE other.source = h.source AND other.combine = 'mixture') + 0.05 AS no_worse FROM honest h ORDER BY source, combine;
 -- Boosted members: within their budget, the same bytes whatever the threads and the order of rows, through text and bytes.
-INSERT INTO ensemble VALUES ('boosted', btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000));
+INSERT INTO ensemble VALUES ('boosted', btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000, mean => 'zero'));
 SET btml.threads = 1;
-SELECT btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth ORDER BY id DESC', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000)::text = model::text AS same_boosted FROM ensemble WHERE name = 'boosted';
+SELECT btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth ORDER BY id DESC', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000, mean => 'zero')::text = model::text AS same_boosted FROM ensemble WHERE name = 'boosted';
 RESET btml.threads;
 SELECT m->>'combine' AS combine, (m->>'holdout_rmse')::float8 < 0.30 AS rmse, (m->>'holdout_nll')::float8 < 0.3 AS nll, (m->'leave_one_out'->>'coverage_90')::float8 BETWEEN 0.85 AND 0.95 AS coverage, jsonb_array_length(m->'members') BETWEEN 1 AND 8 AS members,
     (m->>'evaluations')::bigint <= 4000 AS within, (m->>'variance_factor')::float8 >= 0 AS factor, btml.gp_log_likelihood(model) IS NULL AS no_likelihood, model::text::btml.model::text = model::text AS text, btml.predict(model, ARRAY[0.5, 0.5, 0]) = btml.predict(model::bytea::btml.model, ARRAY[0.5, 0.5, 0]) AS bytes,

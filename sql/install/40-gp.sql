@@ -6,15 +6,15 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
-    exemplar_objective text DEFAULT 'likelihood') RETURNS btml.model
+    mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood') RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), exact in time linear
 in the rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
-kernel by way of exemplars (Titsias 2009); per_shard: a committee of the servers'' processes; features: every output column but
-target, holdout and weight, unless named; text, enum and boolean columns are categorical, a NULL is a bit of its own; noise and
-signal in units of the target''s variance; same source, options and seed: same model, whatever the order of the rows; options:
-contrib_docs/gp.md';
+kernel by way of exemplars (Titsias 2009); mean: of the targets, or of what boosted trees leave; per_shard: a committee of the
+servers'' processes; features: every output column but target, holdout and weight, unless named; text, enum and boolean columns
+are categorical, a NULL is a bit of its own; noise and signal in units of the target''s variance; same source, options and
+seed: same model; options: contrib_docs/gp.md';
 
 CREATE FUNCTION btml.gp_fit_members(source text, target name, features name[] DEFAULT NULL,
     categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,
@@ -41,7 +41,7 @@ COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_log_likelihood';
 COMMENT ON FUNCTION btml.gp_log_likelihood(btml.model) IS
-'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, and for NULL; error 42804 for boosted trees';
+'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, for processes of what boosted trees leave, and for NULL; error 42804 for boosted trees';
 
 CREATE FUNCTION btml.gp_leave_one_out(model btml.model, OUT n bigint, OUT mean_nll float8, OUT rmse float8,
     OUT coverage_90 float8, OUT mean_nll_student_t float8) RETURNS SETOF record
@@ -51,12 +51,13 @@ COMMENT ON FUNCTION btml.gp_leave_one_out(btml.model) IS
 the target''s units), the root of the mean squared error, the share of rows in the central 90 % interval, and the mean negative
 log density of btml.predict_distribution; of a mixture
 exactly, of a sum by estimates that are optimistic where noise is small, of boosted members as if the other rows'' residuals
-stayed, of a smooth kernel 50,000 rows at most, with the exemplars of the fit; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
+stayed, of a smooth kernel 50,000 rows at most, with the exemplars of the fit, of boosted
+trees out of fold; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
 
 CREATE FUNCTION btml.gp_relevance(model btml.model, OUT feature text, OUT weight float8) RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_relevance';
 COMMENT ON FUNCTION btml.gp_relevance(btml.model) IS
-'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; of a smooth kernel, how much of it points do not share that are a standard deviation, or a category, apart; no rows for NULL';
+'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; of a smooth kernel, how much of it points do not share that are a standard deviation, or a category, apart; boosted trees add what their splits took from the mean square of the targets; no rows for NULL';
 
 CREATE FUNCTION btml.gp_sample(model btml.model, source text, draws integer DEFAULT 1, seed bigint DEFAULT 0,
     OUT draw integer, OUT row_number bigint, OUT id text, OUT value float8) RETURNS SETOF record
@@ -107,7 +108,7 @@ CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
-'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding and exemplar_objective, the same in every row';
+'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean and exemplar_objective, the same in every row';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
 CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name, queries text,

@@ -141,12 +141,7 @@ void DecodedModel::keep(const std::optional<uncertainty::Calibration>& found) {
 void DecodedModel::keep_trees(const boosting::Model& model) {
     trees.emplace(model, run_);
     if (!model.deviation) return;
-    boosting::Model of_deviation;
-    of_deviation.features = model.features;
-    of_deviation.bases = {model.deviation->base};
-    of_deviation.trees = model.deviation->trees;
-    of_deviation.options.objective = boosting::ObjectiveNumber::squared;
-    log_variance.emplace(of_deviation, run_);
+    log_variance.emplace(boosting::log_variance_of(model), run_);
     deviation_factor = model.deviation->factor;
 }
 

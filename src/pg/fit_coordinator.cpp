@@ -376,6 +376,7 @@ gp::FitResult fit_shipped_experts(const ShippedSource& source, const TrainingReq
     plan.target_kind = TargetKind::number;
     plan.process = options;
     plan.process->per_shard = false;
+    plan.process->mean = gp::Mean::zero;
     hold(source, plan, context);
     ServerPeers peers(plan.token, source.transport(), context);
     held_by_all(peers);

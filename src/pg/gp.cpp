@@ -76,6 +76,10 @@ BTML_FUNCTION(btml_gp_fit) {
         if (request.holdout)
             throw Error(ErrorCode::not_supported, "per_shard takes no holdout", "",
                         "Score the committee's predictions by btml.nll_normal over rows that it did not see.");
+        if (request.options.mean == gp::Mean::boosted)
+            throw Error(ErrorCode::not_supported, "per_shard takes no mean => 'boosted'",
+                        "A committee combines experts whose means before any observation are constants.",
+                        "Leave out mean, or train without per_shard.");
         FitResult result = fit_experts(request, request.options, context);
         for (const std::string& warning : result.warnings) notice(warning);
         return model_datum(result, context);

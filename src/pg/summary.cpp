@@ -113,6 +113,18 @@ void add_experts(JsonWriter& json, const gp::Committee& committee) {
     json.end_array();
 }
 
+// Updates change the process' rows, but not those that the trees are of.
+void add_mean(JsonWriter& json, const gp::Model& model) {
+    json.add("mean", gp::name_of(model.mean ? gp::Mean::boosted : gp::Mean::zero));
+    if (!model.mean) return;
+    const boosting::Model& trees = model.mean->trees();
+    json.begin_object("trees");
+    json.add("of_mean", trees.trees.size());
+    json.add("of_deviation", trees.deviation->trees.size());
+    json.add("rows", trees.rows);
+    json.end_object();
+}
+
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
@@ -125,6 +137,7 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     else
         json.add("combine", combination_of(model));
     if (const auto* const committee = std::get_if<gp::Committee>(&model.posterior)) add_experts(json, *committee);
+    add_mean(json, model);
     if (const gp::Encoding* const encoding = model.encoding())
         json.add("encoding", encoding->places() == gp::NumberPlaces::ranks ? "rank" : "linear");
     json.begin_array("members");
@@ -272,8 +285,9 @@ std::string describe(const gp::Model& model) {
         committee ? format("committee of %zu experts", committee->experts.size())
         : sparse  ? format("%s of %zu exemplars", gp::name_of(sparse->kernel().kind), sparse->inducing_points())
                   : format("%s of %zu members", gp::name_of(model.combine()), members);
-    std::string text = format("Gaussian process: %s, %zu features -> %s, %" PRIu64 " rows", kind.c_str(),
-                              model.features.size(), model.target.c_str(), model.rows);
+    const std::string trees = model.mean ? format(" over %zu trees", model.mean->trees().trees.size()) : "";
+    std::string text = format("Gaussian process: %s%s, %zu features -> %s, %" PRIu64 " rows", kind.c_str(),
+                              trees.c_str(), model.features.size(), model.target.c_str(), model.rows);
     if (model.holdout_nll)
         text += format(", held-out negative log likelihood %.4g", *model.holdout_nll);
     else if (model.leave_one_out)

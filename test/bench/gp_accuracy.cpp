@@ -1,7 +1,8 @@
 // How well Gaussian processes predict: gp_accuracy DIRECTORY [OPTION]... SET...
 //
 // Options: --kernel=tree|squared_exponential|matern32|matern52|auto, --exemplars=N,
-// --encoding=auto|linear|rank, --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2,
+// --encoding=auto|linear|rank, --mean=auto|zero|boosted, --combine=auto|mixture|kernel_sum|boosted, --members=N,
+// --evaluations=N, --threads=2,
 // --seeds=3 (0, 1, …),
 // --seed=S (this one alone), --validation, --verbose.
 //
@@ -82,9 +83,10 @@ void standardise(std::vector<double>& train, std::vector<double>& test) {
 }
 
 struct Score {
-    double nll = 0, errors = 0, covered = 0, rows = 0;
-    void add(double target, const Normal& prediction) {
-        const double residual = target - prediction.mean;
+    double nll = 0, nll_student_t = 0, errors = 0, covered = 0, rows = 0;
+    void add(double target, const Normal& prediction, const uncertainty::StudentT& student) {
+        const double residual = target - prediction.mean, deviation = std::sqrt(prediction.variance);
+        nll_student_t += student.nll(residual / deviation) + std::log(deviation);
         nll += (std::log(2 * std::numbers::pi * prediction.variance) + residual * residual / prediction.variance) / 2;
         errors += residual * residual;
         covered += std::abs(residual) <= 1.6448536 * std::sqrt(prediction.variance);
@@ -155,13 +157,15 @@ void run(const std::string& name, const Table& table, uint32_t seed, const Setti
     const auto start = std::chrono::steady_clock::now();
     FitResult fitted = fit(dataset_of(table, train, target, context), options, context);
     const double fit_seconds = seconds_since(start);
+    if (settings.verbose)
+        for (const Timing& timing : fitted.timings) std::printf("  %s: %.1f s\n", timing.phase.c_str(), timing.seconds);
     Score score;
     Predictor predictor(fitted.model);
     std::vector<double> point(fitted.model.features.size());
     const auto predict_start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < test.size(); i++) {
         for (size_t f = 0; f < point.size(); f++) point[f] = table.columns[f][test[i]];
-        score.add(truth[i], predictor.observation(point));
+        score.add(truth[i], predictor.observation(point), fitted.model.calibration->student);
     }
     const double microseconds = 1e6 * seconds_since(predict_start) / score.rows;
     Writer writer(context);
@@ -177,9 +181,12 @@ void run(const std::string& name, const Table& table, uint32_t seed, const Setti
                            : sum  ? sum->members().size()
                                   : fitted.model.members().size();
     const char* const kind = sparse ? name_of(sparse->kernel().kind) : name_of(fitted.model.combine());
-    std::printf("%-10s %4u %-19s %4zu  %7.4f %6.4f %5.3f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f %5.2f\n",
-                name.c_str(), seed, kind, members, score.nll / score.rows, std::sqrt(score.errors / score.rows),
-                score.covered / score.rows, loo.mean_nll, loo.rmse, *loo.coverage_90,
+    const std::string shown = std::string(kind) + (fitted.model.mean ? "+trees" : "");
+    std::printf("%-10s %4u %-19s %4zu  %7.4f %7.4f %6.4f %5.3f   %7.4f %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f "
+                "%5.2f\n",
+                name.c_str(), seed, shown.c_str(), members, score.nll / score.rows, score.nll_student_t / score.rows,
+                std::sqrt(score.errors / score.rows), score.covered / score.rows, loo.mean_nll,
+                loo.mean_nll_student_t.value_or(NAN), loo.rmse, *loo.coverage_90,
                 static_cast<unsigned long long>(fitted.model.evaluations), fit_seconds, microseconds,
                 static_cast<double>(writer.bytes().size()) / static_cast<double>(trained), load_seconds);
     std::fflush(stdout);
@@ -221,6 +228,8 @@ int main(int count, char** arguments) {
         else if (is(argument, "--encoding=", value))
             settings.options.encoding =
                 choice_of(value, {NumberEncoding::automatic, NumberEncoding::linear, NumberEncoding::rank});
+        else if (is(argument, "--mean=", value))
+            settings.options.mean = choice_of(value, {Mean::automatic, Mean::zero, Mean::boosted});
         else if (is(argument, "--members=", value))
             settings.options.members = std::atoi(value);
         else if (is(argument, "--evaluations=", value))
@@ -242,12 +251,13 @@ int main(int count, char** arguments) {
     }
     if (sets.empty()) {
         std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
-                             "[--encoding=auto] [--members=N] [--evaluations=N] "
+                             "[--encoding=auto] [--mean=auto] [--members=N] [--evaluations=N] "
                              "[--threads=2] [--seeds=3] [--seed=S] [--validation] [--verbose] SET...\n");
         return 2;
     }
-    std::puts("set        seed combine members   NLL   RMSE cov90   left out: NLL RMSE cov90   evaluations, seconds to "
-              "fit, µs to predict a row   bytes a training row, seconds to load");
+    std::puts(
+        "set        seed combine members   NLL, of Student t, RMSE cov90   left out: NLL, of Student t, RMSE cov90   "
+        "evaluations, seconds to fit, µs to predict a row   bytes a training row, seconds to load");
     for (const std::string& set : sets) {
         const Table table = read_table(directory + "/" + set + ".csv.gz");
         if (table.rows() == 0) {

@@ -41,7 +41,9 @@ IN_SQL = {
     "trees, learned deviation": "btml.boost_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                 "features => {x}, trees => 2000, early_stopping => 50, holdout => 'held', "
                                 "deviation => 'learned')",
-    "process, tree kernel": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x})",
+    "process, tree kernel": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
+                            "mean => 'zero')",
+    "process, by default": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x})",
     "process, squared exponential": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                     "features => {x}, kernel => 'squared_exponential', exemplars => {k})",
     "process, Matérn 5/2": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "

@@ -114,10 +114,10 @@ Texts all_texts() {
                                          {{"permutation_importance"}});
     add<gp::Options>(texts, "gp", gp::options_table,
                      {{"gp_fit"},
-                      {"gp_regression", {}, {"options", "exclude", "per_shard"}},
+                      {"gp_regression", {}, {"options", "exclude", "per_shard", "mean"}},
                       {"gp_fit_members",
                        gp::gp_fit_members_defaults(),
-                       {"combine", "holdout", "options", "exclude", "kernel", "exemplars", "per_shard"}}});
+                       {"mean", "combine", "holdout", "options", "exclude", "kernel", "exemplars", "per_shard"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
     add<kernel::Options>(texts, "kernel", kernel::options_table,
                          {{"kernel_sum", {}, {"prefixes"}},

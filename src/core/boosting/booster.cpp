@@ -228,15 +228,15 @@ void Booster::take_calibration_rows() {
 void Booster::calibrate() {
     if (deviation_) {
         time("deviations", [&] {
-            deviation_->run(result_.model, options_, calibration_rows_ ? &*calibration_rows_ : nullptr, *data_, team_,
-                            context_);
+            deviation_->run(result_.model, options_, calibration_rows_ ? &*calibration_rows_ : nullptr, *data_, team_);
         });
         return;
     }
     if (!calibration_rows_ || calibration_rows_->size() == 0) return;
     time("calibrating", [&] {
         context_.progress("calibrating", 0, 0);
-        Buffer<double> residuals = calibration_rows_->residuals(result_.model, *data_, team_, context_);
+        Buffer<double> residuals =
+            calibration_rows_->residuals(result_.model, result_.model.trees, *data_, team_, context_);
         using uncertainty::Method;
         result_.model.calibration =
             uncertainty::calibrate(has_rows_of_start_ ? Method::split_conformal : Method::held_out,

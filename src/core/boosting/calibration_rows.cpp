@@ -126,10 +126,10 @@ Buffer<double> TargetRows::scores(std::span<const Tree> trees, double base, cons
         trees, [&](size_t) { return base; }, data, team, context);
 }
 
-Buffer<double> TargetRows::residuals(const Model& model, const BinnedData& data, ThreadTeam& team,
-                                     RunContext& context) const {
+Buffer<double> TargetRows::residuals(const Model& model, std::span<const Tree> trees, const BinnedData& data,
+                                     ThreadTeam& team, RunContext& context) const {
     const auto start = [&](size_t i) { return model.bases[0] + (offsets_.empty() ? 0 : offsets_[i]); };
-    Buffer<double> residuals = walk(model.trees, start, data, team, context);
+    Buffer<double> residuals = walk(trees, start, data, team, context);
     context.for_each(residuals.size(), 4,
                      [&](size_t i) { residuals[i] = targets_[i] - prediction_of(model.link(), residuals[i]); });
     return residuals;

@@ -21,8 +21,9 @@ class TargetRows {
     // Adds a row of a dataset whose columns are still there.
     void add(const Dataset& dataset, uint32_t row);
     const Buffer<uint32_t>& rows() const { return rows_; }
-    // Returns y − prediction of each.
-    Buffer<double> residuals(const Model& model, const BinnedData& data, ThreadTeam& team, RunContext& context) const;
+    // Returns y − prediction of each, by these trees of the model.
+    Buffer<double> residuals(const Model& model, std::span<const Tree> trees, const BinnedData& data, ThreadTeam& team,
+                             RunContext& context) const;
     // Returns base and the values of the leaves of each, without an offset.
     Buffer<double> scores(std::span<const Tree> trees, double base, const BinnedData& data, ThreadTeam& team,
                           RunContext& context) const;

@@ -1,12 +1,8 @@
-// Trees for how far off trees are: ln(e² + a little) of residuals e that are out of fold, each from a training over the
-// other half of the rows, with the bins of the first training. Their number is the one that predicts best the halves
-// that it was not trained on.
+// Trees for how far off trees are: ln(e² + a little) of residuals e that are out of fold, with the bins of the first
+// training. Their number is the one that predicts best the folds that they were not trained on.
 #pragma once
 
-#include "core/boosting/booster.hpp"
-#include "core/boosting/calibration_rows.hpp"
-
-#include <array>
+#include "core/boosting/cross_fitting.hpp"
 
 namespace btml::boosting {
 
@@ -15,33 +11,55 @@ class DeviationTraining {
     // What is done of a fit when its trees are there, and only the deviation is to come.
     static constexpr double begin = 0.25;
 
-    // Keeps targets and weights, and cuts the rows to train on into halves, by rows of the target's table. The dataset
-    // is as for CalibrationRows, and has its roles. Error invalid_argument for fewer than two such rows.
-    DeviationTraining(const Dataset& dataset, uint64_t seed, ThreadTeam& team, RunContext& context);
+    // Cuts the rows to train on into halves. As for CrossFitting.
+    DeviationTraining(const Dataset& dataset, uint64_t seed, ThreadTeam& team, RunContext& context)
+        : DeviationTraining(dataset, 2, seed, team, context) {}
+    DeviationTraining(const Dataset& dataset, size_t folds, uint64_t seed, ThreadTeam& team, RunContext& context);
 
-    // Gives the model a deviation and a calibration: by the rows held out, or where there are none, by those of either
-    // half. The bins forget the features' directions, which are promises about predictions.
-    void run(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data, ThreadTeam& team,
-             RunContext& context);
+    // Gives the model a deviation and a calibration: by the rows held out, or where there are none, by the folds. The
+    // bins forget the features' directions, which are promises about predictions.
+    void run(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data, ThreadTeam& team);
+
+    // Trains the model as well, on all rows, and as many trees as predict the folds best, within options.trees and
+    // until options.early_stopping of them bring nothing.
+    Model fit(Options options, BinnedData& data, ThreadTeam& team);
+    // Then there are, by row of the join, the residuals out of fold, and the deviations that the folds' trees and the
+    // model's factor give them.
+    Buffer<double> errors_by_row() const;
+    Buffer<double> deviations_by_row(const Model& model) const;
 
   private:
-    static constexpr int patience = 20; // iterations without a better loss
+    static constexpr size_t patience = 20;          // iterations without a better loss
+    static constexpr double least_progress = 0.002; // of a loss, in as many as early_stopping says
 
-    Dataset view(Buffer<uint8_t> roles) const;
-    Dataset view_of_logarithms(Buffer<uint8_t> roles) const;
-    Buffer<uint8_t> roles_of_half(size_t half) const;
-    Buffer<uint8_t> roles_of_all() const;
+    using Trainings = std::vector<std::unique_ptr<Training>>;
+    template <class MakeDataset>
+    Trainings start(const MakeDataset& without, const Options& options, const char* phase, const BinnedData& data,
+                    ThreadTeam& team);
     void find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team);
+    size_t find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team);
     void take_logarithms();
-    void calibrate_by_halves(Model& model, std::array<const Model*, 2> of_halves, size_t iterations,
-                             const BinnedData& data, ThreadTeam& team);
+    void learn(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data,
+               ThreadTeam& team);
     void calibrate(Model& model, uncertainty::Method method, Buffer<double> errors, const Buffer<double>& scores);
 
     RunContext& context_;
-    Dataset kept_;                       // without columns of features
-    std::vector<TargetRows> rows_;       // of either half
-    std::vector<Buffer<double>> errors_; // of either half
-    Buffer<double> logarithms_;          // by row of the join
+    const uint64_t rows_; // of the join
+    CrossFitting fitting_;
+    std::vector<Buffer<double>> errors_, scores_; // of each fold: y − prediction, and the ln of its square as predicted
+    Buffer<double> logarithms_;                   // by row of the join
 };
+
+// Trees whose number, errors and deviations are from cross-fitting, and what they say of each row out of fold.
+struct CrossFit {
+    Model model;
+    Buffer<double> errors, deviations; // by row of the join
+};
+
+// Squared loss. The options' trees and early_stopping as of DeviationTraining::fit. Errors as of fit and CrossFitting.
+CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, RunContext& context);
+
+// Bytes that this takes besides the dataset, whose raw columns it frees.
+uint64_t cross_fit_bytes(const Dataset& dataset, const Options& options, size_t folds, RunContext& context);
 
 } // namespace btml::boosting

@@ -330,6 +330,15 @@ Model decode(Reader& reader) {
     return model;
 }
 
+Model log_variance_of(const Model& model) {
+    Model own;
+    own.features = model.features;
+    own.bases = {model.deviation->base};
+    own.trees = model.deviation->trees;
+    own.options.objective = ObjectiveNumber::squared;
+    return own;
+}
+
 std::vector<Importance> feature_importance(const Model& model, RunContext& context) {
     std::vector<Importance> importance(model.features.size());
     for (const Tree& tree : model.trees) {

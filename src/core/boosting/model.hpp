@@ -121,6 +121,10 @@ struct Model : Provenance {
 void encode(const Model& model, Writer& writer);
 Model decode(Reader& reader);
 
+// Returns the trees of a model's deviation as a model of their own, whose prediction is ln of its square, the factor
+// aside.
+Model log_variance_of(const Model& model);
+
 // Total gain and number of splits per feature, in the order of Model::features.
 struct Importance {
     double gain = 0;

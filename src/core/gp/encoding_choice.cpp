@@ -12,35 +12,35 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t max_rows = 4096;
 constexpr uint64_t evaluations_per_member = 1500;
 // In nats. A sum of fewer rows flatters ranks, whose cells are evenly filled.
 constexpr double margin_of_sums = 0.2;
 constexpr uint64_t max_evaluations = 200, part_of_evaluations = 20; // of one member
 
-class EncodingChoice {
+class SampleFits {
   public:
-    // Keeps references.
-    EncodingChoice(const TrainingColumns& sample, const Options& options, int value_bits, const KernelLimits& limits,
-                   uint64_t evaluations)
-        : rows_(sample), options_(options), value_bits_(value_bits), limits_(limits), evaluations_(evaluations) {}
+    // Keeps references. evaluations: of the fit of all rows.
+    SampleFits(const TrainingColumns& sample, const Options& options, const KernelLimits& limits, uint64_t evaluations)
+        : rows_(sample), options_(options), limits_(limits), evaluations_(evaluations) {}
 
     bool takes_sums() const {
         return options_.combine != Combine::mixture && options_.search == Search::local &&
                members_within(evaluations_) > 0;
     }
-    template <class Score>
-    NumberPlaces better(Score score, double margin, RunContext& context) const {
-        const double by_value = (this->*score)(NumberPlaces::values, context);
-        return (this->*score)(NumberPlaces::ranks, context) < by_value - margin ? NumberPlaces::ranks
-                                                                                : NumberPlaces::values;
-    }
-    double nll_of_sum(NumberPlaces places, RunContext& context) const;
-    double nll_of_member(NumberPlaces places, RunContext& context) const;
+    // Returns the one with the places that the options say, or the better of two.
+    template <class Fit>
+    SampleFit best(Fit fit, double margin, RunContext& context) const;
+    SampleFit sum(NumberPlaces places, RunContext& context) const;
+    SampleFit member(NumberPlaces places, RunContext& context) const;
 
   private:
+    bool has_numbers() const {
+        return std::any_of(rows_.features.begin(), rows_.features.end(),
+                           [](const TrainingColumn& column) { return !column.categorical; });
+    }
     Encoding encoding(NumberPlaces places, RunContext& context) const {
-        return Encoding(rows_.views(), rows_.target.span(), rows_.weight.span(), value_bits_, {}, context, places);
+        return Encoding(rows_.views(), rows_.target.span(), rows_.weight.span(),
+                        value_bits_of(options_, rows_.features.size()), {}, context, places);
     }
     SumTraining sum_training() const {
         const int members =
@@ -51,48 +51,68 @@ class EncodingChoice {
 
     const TrainingColumns& rows_;
     const Options& options_;
-    const int value_bits_;
     const KernelLimits& limits_;
-    const uint64_t evaluations_; // of the fit
+    const uint64_t evaluations_;
 };
 
-double EncodingChoice::nll_of_sum(NumberPlaces places, RunContext& context) const {
-    return train_sum(encoding(places, context), rows_, sum_training(), context).leave_one_out.mean_nll;
+template <class Fit>
+SampleFit SampleFits::best(Fit fit, double margin, RunContext& context) const {
+    if (options_.encoding == NumberEncoding::rank) return (this->*fit)(NumberPlaces::ranks, context);
+    SampleFit by_value = (this->*fit)(NumberPlaces::values, context);
+    if (options_.encoding == NumberEncoding::linear || !has_numbers()) return by_value;
+    SampleFit by_rank = (this->*fit)(NumberPlaces::ranks, context);
+    by_value.evaluations = by_rank.evaluations += by_value.evaluations;
+    return by_rank.left_out < by_value.left_out - margin ? std::move(by_rank) : std::move(by_value);
 }
 
-double EncodingChoice::nll_of_member(NumberPlaces places, RunContext& context) const {
+SampleFit SampleFits::sum(NumberPlaces places, RunContext& context) const {
+    TrainedSum trained = train_sum(encoding(places, context), rows_, sum_training(), context);
+    const double noise = trained.model.noise();
+    return {places, std::move(trained.model), noise, trained.leave_one_out.mean_nll, trained.evaluations};
+}
+
+SampleFit SampleFits::member(NumberPlaces places, RunContext& context) const {
     const MemberTraining training(rows_, options_, this->encoding(places, context), limits_);
     const uint64_t evaluations = std::clamp<uint64_t>(evaluations_ / part_of_evaluations, 1, max_evaluations);
-    const auto [encoding, found] = training.find(rows_.target.span(), 0, evaluations, context);
+    auto [encoding, found] = training.find(rows_.target.span(), 0, evaluations, context);
     const MemberRows sorted(encoding, found.order, rows_, rows_.target.span(), context);
     LeaveOneOutScore score(rows_.rows(), context);
     score.add(1, sorted.leave_one_out(found.kernel, context), sorted.observations, found.kernel.noise,
               sorted.sorted.rows.span(), context);
-    return score.total(rows_.target.span(), context).mean_nll;
+    Trie trie = sorted.trie(found.kernel, context);
+    Mixture mixture;
+    mixture.members.push_back({std::move(encoding), std::move(found.order), std::move(trie), 1});
+    return {places, std::move(mixture), found.kernel.noise, score.total(rows_.target.span(), context).mean_nll,
+            found.evaluations};
 }
 
 } // namespace
 
-NumberPlaces choose_places(const TrainingColumns& rows, const Options& options, int value_bits,
-                           const KernelLimits& limits, RunContext& context) {
-    static constexpr uint64_t stream = 0x656e636f64696e67; // apart from the random bits of searches
-    const bool has_numbers = std::any_of(rows.features.begin(), rows.features.end(),
-                                         [](const TrainingColumn& column) { return !column.categorical; });
-    if (options.encoding == NumberEncoding::rank) return NumberPlaces::ranks;
-    if (options.encoding == NumberEncoding::linear || !has_numbers) return NumberPlaces::values;
-    const Share unknown(context, 0, 0); // next to the training's
-    const std::vector<uint32_t> chosen =
-        choose(std::min(rows.rows(), max_rows), rows.rows(), RandomStream(static_cast<uint64_t>(options.seed), stream));
-    const TrainingColumns sample = select(rows, chosen, context);
-    const EncodingChoice choice(sample, options, value_bits, limits, evaluations_of(options, rows.rows()));
-    if (choice.takes_sums()) {
+SampleFit fit_sample(const TrainingColumns& sample, size_t rows, const Options& options, const KernelLimits& limits,
+                     RunContext& context) {
+    const SampleFits fits(sample, options, limits, evaluations_of(options, rows));
+    if (fits.takes_sums()) {
         try {
-            return choice.better(&EncodingChoice::nll_of_sum, margin_of_sums, context);
+            return fits.best(&SampleFits::sum, margin_of_sums, context);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::memory_limit) throw;
         }
     }
-    return choice.better(&EncodingChoice::nll_of_member, 0, context);
+    return fits.best(&SampleFits::member, 0, context);
+}
+
+ChosenPlaces choose_places(const TrainingColumns& rows, const Options& options, const KernelLimits& limits,
+                           RunContext& context) {
+    static constexpr uint64_t stream = 0x656e636f64696e67; // apart from the random bits of searches
+    const bool has_numbers = std::any_of(rows.features.begin(), rows.features.end(),
+                                         [](const TrainingColumn& column) { return !column.categorical; });
+    if (options.encoding == NumberEncoding::rank) return {NumberPlaces::ranks, 0};
+    if (options.encoding == NumberEncoding::linear || !has_numbers) return {NumberPlaces::values, 0};
+    const Share unknown(context, 0, 0); // next to the training's
+    const std::vector<uint32_t> chosen = choose(std::min(rows.rows(), SampleFit::max_rows), rows.rows(),
+                                                RandomStream(static_cast<uint64_t>(options.seed), stream));
+    const SampleFit found = fit_sample(select(rows, chosen, context), rows.rows(), options, limits, context);
+    return {found.places, found.evaluations};
 }
 
 } // namespace btml::gp

@@ -17,18 +17,22 @@ int boosted_members(const Options& options, size_t rows) {
     return options.members > 0 ? options.members : boosted_members_within(evaluations_of(options, rows));
 }
 
-FitMemory::FitMemory(const Dataset& dataset, const Options& options, int value_bits)
-    : columns_(expansion_bytes(dataset)) {
+int value_bits_of(const Options& options, size_t features) {
+    return options.bits > 0 ? options.bits : Encoding::default_value_bits(features);
+}
+
+FitMemory::FitMemory(const Dataset& dataset, const Options& options) : columns_(expansion_bytes(dataset)) {
     if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic)
-        count_trees(dataset, options, value_bits);
+        count_trees(dataset, options);
     else
         finish_ = sparse_training_bytes(dataset.rows, dataset.features.size(), static_cast<size_t>(options.exemplars));
 }
 
-void FitMemory::count_trees(const Dataset& dataset, const Options& options, int value_bits) {
+void FitMemory::count_trees(const Dataset& dataset, const Options& options) {
     static constexpr uint64_t sorting = 56, sorted = 6, observations = 16, gradient = 26, leave_one_out = 50;
     static constexpr uint64_t score = 40, small = uint64_t{1} << 20;
-    const uint64_t bits = 8 * ((dataset.features.size() * static_cast<uint64_t>(value_bits + 1) + 63) / 64);
+    const auto value_bits = static_cast<uint64_t>(value_bits_of(options, dataset.features.size()));
+    const uint64_t bits = 8 * ((dataset.features.size() * (value_bits + 1) + 63) / 64);
     const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
     search_ = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
     const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));

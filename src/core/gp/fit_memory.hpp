@@ -8,12 +8,13 @@ namespace btml::gp {
 
 uint64_t evaluations_of(const Options& options, size_t rows);
 int boosted_members(const Options& options, size_t rows);
+int value_bits_of(const Options& options, size_t features);
 
 // The columns, then the searches for members side by side, or the tries and what builds and scores one; of a smooth
 // kernel, what is learned from the columns.
 class FitMemory {
   public:
-    FitMemory(const Dataset& dataset, const Options& options, int value_bits);
+    FitMemory(const Dataset& dataset, const Options& options);
 
     // Bytes that the search for one member needs.
     uint64_t search() const { return search_; }
@@ -21,7 +22,7 @@ class FitMemory {
     uint64_t peak(int workers) const;
 
   private:
-    void count_trees(const Dataset& dataset, const Options& options, int value_bits);
+    void count_trees(const Dataset& dataset, const Options& options);
 
     ExpansionBytes columns_;
     uint64_t search_ = 0, finish_ = 0;

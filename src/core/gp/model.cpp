@@ -27,12 +27,12 @@ void encode(const Member& member, Writer& writer) {
 constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", Encoding::version},
     sum_section{"kernel_sum", Encoding::version}, boosted_section{"boosted", Encoding::version},
     sparse_section{"sparse", 1}, committee_section{"committee", 1}, scores_section{"scores", 2};
-// The last is of no expert.
+// The last two are of no expert.
 constexpr SectionKind known_sections[] = {
     provenance_section, features_section, options_section, gp_section,     mixture_section,
     sum_section,        boosted_section,  sparse_section,  scores_section, uncertainty::calibration_section,
-    committee_section};
-constexpr std::span<const SectionKind> expert_sections(known_sections, std::size(known_sections) - 1);
+    mean_section,       committee_section};
+constexpr std::span<const SectionKind> expert_sections(known_sections, std::size(known_sections) - 2);
 
 void encode(const Mixture& mixture, Writer& writer) {
     writer.section(mixture_section, [&] {
@@ -263,6 +263,9 @@ Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& con
     });
     sections.read(uncertainty::calibration_section,
                   [&](int) { model.calibration = uncertainty::decode_calibration(reader); });
+    sections.read(mean_section, [&](int) { model.mean = decode_trees_mean(reader, model.features, context); });
+    if (model.mean && std::holds_alternative<Committee>(model.posterior))
+        corrupt_model("It is a committee with boosted trees as its mean.");
     check_rows(model);
     return model;
 }
@@ -287,6 +290,7 @@ void encode(const Model& model, Writer& writer) {
     });
     if (model.calibration)
         writer.section(uncertainty::calibration_section, [&] { encode(*model.calibration, writer); });
+    if (model.mean) encode(*model.mean, writer);
 }
 
 Model decode(Reader& reader, RunContext& context) {
@@ -311,6 +315,7 @@ const Encoding* Model::encoding() const {
 }
 
 std::optional<double> Model::log_likelihood() const {
+    if (mean) return std::nullopt; // the errors out of fold have one, not the targets
     if (const auto* const sparse = std::get_if<SparseModel>(&posterior)) {
         const std::optional<double> bound = sparse->bound();
         return bound ? std::optional(*bound - static_cast<double>(rows) * std::log(scale)) : std::nullopt;
@@ -348,7 +353,11 @@ static std::vector<double> prior_variances(const Model& model) {
 
 std::vector<double> relevance(const Model& model) {
     std::vector<double> variances = prior_variances(model);
-    for (double& variance : variances) variance *= model.scale * model.scale;
+    const double unit = model.scale * model.scale * (model.mean ? model.mean->mean_variance() : 1);
+    for (double& variance : variances) variance *= unit;
+    if (!model.mean) return variances;
+    const std::vector<double> of_trees = model.mean->relevance();
+    for (size_t f = 0; f < variances.size(); f++) variances[f] += of_trees[f];
     return variances;
 }
 

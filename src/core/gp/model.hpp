@@ -6,6 +6,7 @@
 #include "core/gp/options.hpp"
 #include "core/gp/sparse/sparse_model.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
+#include "core/gp/trees_mean.hpp"
 #include "core/uncertainty/calibration.hpp"
 
 #include <variant>
@@ -44,8 +45,9 @@ struct Committee {
 
 struct Model : Provenance {
     Options options;
-    double centre = 0, scale = 1; // of the targets: their mean and standard deviation, or 1 where that is 0
-    double noise = 0;             // variance of an observation of weight 1, on the scale
+    std::optional<TreesMean> mean; // what the observations are before they are the process'; of no committee
+    double centre = 0, scale = 1;  // of the observations: their mean and standard deviation, or 1 where that is 0
+    double noise = 0;              // variance of an observation of weight 1, on the scale
     std::variant<Mixture, SumModel, Boosted, SparseModel, Committee> posterior;
     uint64_t evaluations = 0; // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
@@ -59,7 +61,7 @@ struct Model : Provenance {
     // Returns that of the first member, which all share but for shifts and the order of categories; nothing of a sparse
     // process.
     const Encoding* encoding() const;
-    // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated.
+    // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated, without trees.
     std::optional<double> log_likelihood() const;
 };
 
@@ -79,7 +81,7 @@ double signal(const Model& model);
 
 // Returns what the bits of each feature add to the prior variance of the latent function, in the target's units
 // squared; in the order of Model::features. Of a smooth kernel, how much of it points do not share that are a standard
-// deviation of the feature, or a category, apart.
+// deviation of the feature, or a category, apart. Trees add what their splits took from the mean square of the targets.
 std::vector<double> relevance(const Model& model);
 
 } // namespace btml::gp

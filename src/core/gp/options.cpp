@@ -12,6 +12,7 @@ constexpr const char* searches[] = {"local", "bfgs", "none"};
 constexpr const char* treatments[] = {"clamp", "prior"};
 
 constexpr const char* encodings[] = {"auto", "linear", "rank"};
+constexpr const char* means[] = {"auto", "zero", "boosted"};
 constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
 constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 
@@ -59,6 +60,9 @@ constexpr Option<Options> rows[] = {
     option<&Options::encoding>("encoding", encodings,
                                "a number's bits are those of its place between the least and the greatest training "
                                "value, or of its rank among them; `auto`: which scores better leaving rows out"),
+    option<&Options::mean>("mean", means,
+                           "the process is of the targets themselves, or of what boosted trees leave of them; `auto`: "
+                           "which scores better, with the tree kernel"),
     option<&Options::exemplar_objective>("exemplar_objective", exemplar_objectives,
                                          "exemplars are moved to where the likelihood is greatest, which takes most of "
                                          "the fit's time, or stay rows, each of which varies most given those before"),
@@ -111,6 +115,15 @@ void check_smooth_options(const Options& options) {
                         format("Use kernel => 'tree', or leave out %s.", name));
 }
 
+// They are in units of the target's variance, of which trees leave another.
+void check_mean(const Options& options) {
+    if (options.mean != Mean::boosted || !(options.noise || options.signal)) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("mean => 'boosted' takes no %s", options.noise ? "noise" : "signal"),
+                "Both are learned of what boosted trees leave of the targets.",
+                "Leave noise and signal NULL, or use mean => 'zero'.");
+}
+
 void check_combination(const Options& options) {
     if (options.combine == Combine::boosted && options.signal)
         throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
@@ -131,11 +144,13 @@ void Options::validate() const {
     options_table.check(*this);
     check_smooth_options(*this);
     check_combination(*this);
+    check_mean(*this);
 }
 
 Options gp_fit_members_defaults() {
     Options options;
     options.combine = Combine::mixture;
+    options.mean = Mean::zero;
     return options;
 }
 
@@ -158,6 +173,10 @@ const char* name_of(KernelChoice kernel) {
 
 const char* name_of(NumberEncoding encoding) {
     return encodings[static_cast<size_t>(encoding)];
+}
+
+const char* name_of(Mean mean) {
+    return means[static_cast<size_t>(mean)];
 }
 
 const char* name_of(Search search) {

@@ -23,6 +23,9 @@ enum class Outside { clamp, prior };
 // better leaving rows out.
 enum class NumberEncoding { automatic, linear, rank };
 
+// Says what the process' observations are: targets; or what boosted trees leave of them; automatic: what scores better,
+// on held-out rows or leaving rows out.
+enum class Mean { automatic, zero, boosted };
 // Says where the exemplars of a smooth kernel are: where the likelihood is greatest, or at rows each of which varies
 // most given those before.
 enum class ExemplarObjective { likelihood, variance };
@@ -41,6 +44,7 @@ struct Options {
     int exemplars = 512;    // inducing points of a smooth kernel, at most
     bool per_shard = false; // an expert for each server that has rows
     NumberEncoding encoding = NumberEncoding::automatic;
+    Mean mean = Mean::automatic;
     ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
 
     // Throws invalid_argument naming the option, its value and the valid ones.
@@ -67,5 +71,6 @@ const char* name_of(Combine combine);
 const char* name_of(Search search);
 const char* name_of(KernelChoice kernel);
 const char* name_of(NumberEncoding encoding);
+const char* name_of(Mean mean);
 
 } // namespace btml::gp

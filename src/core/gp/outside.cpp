@@ -59,9 +59,13 @@ OutsideScale::OutsideScale(const Model& model) {
     for (const Member& member : model.members()) lost.add(member.order, member.trie.kernel().weights, member.weight);
     if (const auto* const sum = std::get_if<SumModel>(&model.posterior))
         for (const SumModel::Member& member : sum->members()) lost.add(member.order, member.weights, 1);
-    for (size_t f = 0; f < encoding->features().size(); f++)
+    std::vector<double> of_trees = model.mean ? model.mean->relevance() : std::vector<double>{};
+    for (const double variance : of_trees) variance_of_trees_ += variance;
+    for (size_t f = 0; f < encoding->features().size(); f++) {
+        const double share = variance_of_trees_ > 0 ? of_trees[f] / variance_of_trees_ : 0;
         if (!encoding->features()[f].categorical)
-            features_.push_back({f, encoding->features()[f].scale, lost.of_feature(f)});
+            features_.push_back({f, encoding->features()[f].scale, lost.of_feature(f), share});
+    }
 }
 
 std::vector<double> signals(const Model& model) {
@@ -74,7 +78,7 @@ std::vector<double> signals(const Model& model) {
 
 Nearness OutsideScale::nearness(std::span<const double> features) const {
     Nearness near;
-    for (const auto& [feature, scale, lost] : features_) {
+    for (const auto& [feature, scale, lost, of_trees] : features_) {
         const double x = features[feature];
         if (is_null(x) || !scale->is_outside(x)) continue;
         const double distance = scale->distance_outside(x);
@@ -82,6 +86,32 @@ Nearness OutsideScale::nearness(std::span<const double> features) const {
         near.correlation *= 1 - share_lost(lost, distance);
     }
     return near;
+}
+
+Nearness OutsideScale::nearness_of_trees(std::span<const double> features) const {
+    static constexpr double of_random_walk = 3; // ρ falls by half as much as the mean square grows
+    Nearness near;
+    for (const auto& [feature, scale, lost, share] : features_) {
+        const double x = features[feature];
+        if (is_null(x) || !scale->is_outside(x)) continue;
+        const double distance = std::min(1.0, scale->distance_outside(x));
+        near.mean *= 1 - distance;
+        near.correlation *= 1 - share * std::min(1.0, of_random_walk * distance);
+    }
+    near.correlation = std::min(near.correlation, near.mean);
+    return near;
+}
+
+Placement OutsideScale::place(Model& model, std::span<const double> features) const {
+    if (!model.mean) return {};
+    Placement at = model.mean->at(features);
+    const Nearness near = nearness_of_trees(features);
+    if (near.mean == 1) return at;
+    const double base = model.mean->trees().bases[0];
+    const Normal mean = beyond({at.mean - base, 0}, near, variance_of_trees_);
+    at.mean = base + mean.mean;
+    at.variance = mean.variance;
+    return at;
 }
 
 } // namespace btml::gp

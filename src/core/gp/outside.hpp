@@ -22,6 +22,9 @@ struct Nearness {
     double rest(double signal) const { return (1 - correlation * correlation) * signal; }
 };
 
+// The mean that trees predict is the same all the way beyond an end. It goes back to that of the targets, too, and its
+// variance grows: by 6δ of what it varies by the feature, as far as the differences of a random walk grow, within the
+// range of which the mean square about its mean is a sixth of that of the whole way.
 class OutsideScale {
   public:
     // Under Outside::clamp, and of a smooth kernel, which has its own distances, nothing is lost.
@@ -29,15 +32,21 @@ class OutsideScale {
 
     // Takes features as Predictor does.
     Nearness nearness(std::span<const double> features) const;
+    // Returns where the model's trees place observations at a point; all in the target's units.
+    Placement place(Model& model, std::span<const double> features) const;
 
   private:
     struct OfFeature {
         size_t feature;
         std::shared_ptr<const NumberScale> scale;
         std::vector<double> lost; // share of the variance that points do not share which differ from this bit on
+        double of_trees;          // share of what the trees' mean varies
     };
 
+    Nearness nearness_of_trees(std::span<const double> features) const;
+
     std::vector<OfFeature> features_; // numbers
+    double variance_of_trees_ = 0;
 };
 
 // Returns the variance before any observation, of each member by itself, or of a sum with its calibration.

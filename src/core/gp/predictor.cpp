@@ -59,34 +59,42 @@ Normal Predictor::latent_of(const Committee& committee, std::span<const double> 
 
 Normal Predictor::latent_on_scale(std::span<const double> features) {
     near_ = outside_.nearness(features);
+    placement_ = outside_.place(model_, features);
     return std::visit([&](auto& posterior) { return latent_of(posterior, features); }, model_.posterior);
 }
 
+// From the scale to the target's units.
+Normal Predictor::in_units(const Normal& at) const {
+    return {placement_.outer(model_.centre + model_.scale * at.mean),
+            placement_.outer_variance(model_.scale * model_.scale * at.variance) + placement_.variance};
+}
+
 Normal Predictor::latent(std::span<const double> features) {
-    const Normal at = latent_on_scale(features);
-    return {model_.centre + model_.scale * at.mean, model_.scale * model_.scale * at.variance};
+    return in_units(latent_on_scale(features));
 }
 
 Normal Predictor::observation(std::span<const double> features) {
     Normal at = latent(features);
-    at.variance += model_.scale * model_.scale * model_.noise;
+    at.variance += placement_.outer_variance(model_.scale * model_.scale * model_.noise);
     return at;
 }
 
 Predictor::Score Predictor::score(std::span<const double> features, double target, double weight) {
     const Normal latent = latent_on_scale(features);
-    const double at = (target - model_.centre) / model_.scale;
+    const double at = (placement_.inner(target) - model_.centre) / model_.scale;
+    const double unit = model_.scale * placement_.deviation, of_trees = placement_.variance / (unit * unit);
     MixtureDensity density;
     if (const auto* const mixture = std::get_if<Mixture>(&model_.posterior)) {
         for (size_t m = 0; m < latent_.size(); m++) {
             const Member& member = mixture->members[m];
-            density.add(member.weight, latent_[m].mean, latent_[m].variance + member.trie.kernel().noise / weight, at);
+            density.add(member.weight, latent_[m].mean,
+                        latent_[m].variance + of_trees + member.trie.kernel().noise / weight, at);
         }
     } else {
-        density.add(1, latent.mean, latent.variance + model_.noise / weight, at);
+        density.add(1, latent.mean, latent.variance + of_trees + model_.noise / weight, at);
     }
-    return {density.log() - std::log(model_.scale), model_.centre + model_.scale * latent.mean,
-            model_.scale * model_.scale * (latent.variance + model_.noise / weight)};
+    const Normal observed = in_units({latent.mean, latent.variance + model_.noise / weight});
+    return {density.log() - std::log(unit), observed.mean, observed.variance};
 }
 
 } // namespace btml::gp

@@ -34,6 +34,7 @@ class Predictor {
     Normal latent_of(const Boosted& boosted, std::span<const double> features);
     Normal latent_of(const Committee& committee, std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
+    Normal in_units(const Normal& at) const;
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
@@ -41,6 +42,7 @@ class Predictor {
     OutsideScale outside_;
     std::vector<double> signals_; // of the members, or of a sum
     Nearness near_;               // of the last point
+    Placement placement_;         // likewise
     std::vector<Predictor> experts_;
     std::vector<Normal> priors_; // of the experts
 };

@@ -74,6 +74,7 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
     for (size_t at = 0; at < values.size(); at += width) {
         const std::span<const double> features = values.subspan(at, width);
         beyond_.push_back({outside.nearness(features), hash_of(features)});
+        placements_.push_back(outside.place(model, features));
     }
 }
 
@@ -85,9 +86,11 @@ double Sampler::mean(size_t member, size_t point) const {
 void Sampler::go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<double> values) const {
     for (size_t point = 0; point < points_; point++) {
         const auto& [near, place] = beyond_[point];
-        if (near.correlation == 1) continue;
+        if (near.mean == 1) continue;
         const double turn = (near.mean - near.correlation) * mean(member, point);
-        const double deviation = std::sqrt(near.rest(signals_[member]) + turn * turn);
+        const double unit = scale_ * placements_[point].deviation,
+                     of_trees = placements_[point].variance / (unit * unit);
+        const double deviation = std::sqrt(near.rest(signals_[member]) + turn * turn + of_trees);
         values[point] = near.correlation * values[point] + turn + deviation * random_normal(seed ^ place, draw, 0);
     }
 }
@@ -106,7 +109,8 @@ void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
         posteriors_[member].draw(seed, draw, target);
         go_beyond(seed, draw, member, target);
     }
-    for (double& value : target) value = centre_ + scale_ * value;
+    for (size_t point = 0; point < points_; point++)
+        target[point] = placements_[point].outer(centre_ + scale_ * target[point]);
 }
 
 } // namespace btml::gp

@@ -33,8 +33,9 @@ class Sampler {
     double mean(size_t member, size_t point) const;
     void go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<double> values) const;
 
-    std::vector<double> signals_; // of the members, or of a sum
-    std::vector<Beyond> beyond_;  // of the points
+    std::vector<double> signals_;       // of the members, or of a sum
+    std::vector<Beyond> beyond_;        // of the points
+    std::vector<Placement> placements_; // likewise
     std::unique_ptr<SumSampler> sum_;
     std::unique_ptr<SparseSampler> sparse_;
 };

@@ -87,14 +87,15 @@ struct Change {
     std::span<const double> features;
     double target;
     bool more;
-    Nearness near; // of the point to the nearest one within the ranges
+    Nearness near;   // of the point to the nearest one within the ranges
+    double of_trees; // variance of what trees do not know there, on the scale
     std::vector<double> signals;
     double noise, scale;
     RunContext& context;
 
     // y = (1 − δ) f + √(1 − ρ²) g + noise is an observation y/(1 − δ) of f, with more noise.
     Seen seen(double signal, double own_noise) const {
-        return {target / near.mean, near.mean * near.mean / (1 + near.rest(signal) / own_noise)};
+        return {target / near.mean, near.mean * near.mean / (1 + (near.rest(signal) + of_trees) / own_noise)};
     }
 
     void operator()(Mixture& mixture) const {
@@ -133,15 +134,16 @@ struct Change {
 
 // Returns it on the scale. A number beyond is a mistake; squares of it would overflow, single precision's in a sum
 // first.
-double scaled(const Model& model, double target) {
+double scaled(const Model& model, const Placement& placement, double target) {
     static constexpr double most = 1e15;
     validate_observation(target, 1);
-    const double value = (target - model.centre) / model.scale;
+    const double value = (placement.inner(target) - model.centre) / model.scale;
     if (!(std::abs(value) <= most))
         throw Error(ErrorCode::out_of_range, format("target value %g is out of range", target), {},
-                    format("The model was trained on targets of mean %g and standard deviation %g, and takes those "
-                           "within %g standard deviations.",
-                           model.centre, model.scale, most));
+                    model.mean ? format("What its trees leave of a target is within %g deviations.", most)
+                               : format("The model was trained on targets of mean %g and standard deviation %g, and "
+                                        "takes those within %g standard deviations.",
+                                        model.centre, model.scale, most));
     return value;
 }
 
@@ -154,10 +156,14 @@ bool change(Model& model, std::span<const double> features, double target, bool 
         require_known(model, features);
     }
     static constexpr double next_to_nothing = 0.01;
-    const Nearness near = OutsideScale(model).nearness(features);
+    const OutsideScale outside(model);
+    const Nearness near = outside.nearness(features);
     if (near.mean < next_to_nothing) return false;
-    const double value = scaled(model, target);
-    std::visit(Change{features, value, more, near, signals(model), model.noise, model.scale, context}, model.posterior);
+    const Placement placement = outside.place(model, features);
+    const double value = scaled(model, placement, target), unit = model.scale * placement.deviation;
+    std::visit(Change{features, value, more, near, placement.variance / (unit * unit), signals(model), model.noise,
+                      model.scale, context},
+               model.posterior);
     more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();
     if (model.calibration) model.calibration->updates++;

@@ -8,7 +8,8 @@ namespace btml::gp {
 // Features whose number lies outside of the training rows' range, by position.
 std::vector<size_t> features_outside(const Model& model, std::span<const double> features);
 
-// The kernels, the noise, the scale of the target, the weights and calibrations of the members stay as trained; the
+// The trees of the mean, the kernels, the noise, the scale of the target, the weights and calibrations of the members
+// stay as trained; the
 // observation has weight 1; features as Predictor takes them. A mixture: exact, O(depth) for each member. Boosted: the
 // chain of residuals anew from the rows that the model holds, exactly, O(members · n log n). A sum: its systems are
 // solved again, as far as in training, O(n · members) an iteration. Updates the number of rows and the log likelihood,

@@ -36,19 +36,23 @@ struct Calibration {
 // What predictions of rows were off, each over the deviation that it came with.
 class StandardisedErrors {
   public:
-    explicit StandardisedErrors(RunContext& context) : context_(&context), z_(context.memory(), "errors of rows") {}
+    explicit StandardisedErrors(RunContext& context)
+        : context_(&context), errors_(context.memory(), "errors of rows"), z_(context.memory(), "errors of rows") {}
 
     void add(double error, double variance) {
+        errors_.push_back(error);
         z_.push_back(error / std::sqrt(variance));
         log_deviations_ += std::log(variance) / 2;
     }
     // Returns the mean −ln of the density of the rows' targets, where z has this distribution.
     double mean_nll(const StudentT& student) const;
     std::span<double> z() { return {z_.data(), z_.size()}; }
+    // Returns the errors by themselves, in the order of the rows.
+    std::span<const double> errors() const { return errors_.span(); }
 
   private:
     RunContext* context_;
-    Buffer<double> z_;
+    Buffer<double> errors_, z_;
     double log_deviations_ = 0;
 };
 

@@ -216,7 +216,7 @@ TEST(Deviation, Errors) {
     };
     PlainData one = wide_and_narrow(3, 1, true);
     one.holdout = {0, 1, 1};
-    EXPECT_EQ(message(one, learned()), "deviation => 'learned' needs two rows of the target's table to train on");
+    EXPECT_EQ(message(one, learned()), "what is learned out of 2 folds needs 2 rows of the target's table to train on");
     Options options = learned();
     options.strategy = Strategy::factorize;
     EXPECT_EQ(message(one, options), "deviation => 'learned' is not valid with strategy => 'factorize'");

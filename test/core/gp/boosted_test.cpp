@@ -17,6 +17,7 @@ Options boosted_options(int members) {
     options.combine = Combine::boosted;
     options.members = members;
     options.evaluations = 60 * members;
+    options.mean = Mean::zero;
     return options;
 }
 

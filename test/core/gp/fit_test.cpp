@@ -177,6 +177,7 @@ TEST(GaussianProcess, TheEncodingIsTheOneThatScoresBetter) {
             options.combine = Combine::mixture;
             options.evaluations = 2000;
             options.encoding = encoding;
+            options.mean = Mean::zero;
             return fit_rows(rows, options, {}, context).model;
         };
         const Model linear = fitted(NumberEncoding::linear), rank = fitted(NumberEncoding::rank);
@@ -388,6 +389,7 @@ TEST(GaussianProcess, MemoryIsEstimatedBeforehand) {
         Options options = plain_options();
         options.members = std::abs(members);
         options.combine = members < 0 ? Combine::boosted : Combine::automatic;
+        options.mean = Mean::zero;
         options.evaluations = 6;
         QuietContext large(2);
         Dataset data = dataset_of(rows, {}, large);

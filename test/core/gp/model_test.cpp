@@ -271,6 +271,7 @@ TEST(GpModel, IntervalsCoverRowsBeyondTheEdge) {
         double covered = 0, clamped = 0, all = 0;
         for (uint64_t seed = 0; seed < 4; seed++) {
             Options options = options_of(combine);
+            options.mean = Mean::zero;
             const std::vector<PlainRow> rows = sloping_rows(600, 0, 1, seed);
             Model model = fit_rows(rows, options, {}, context).model;
             options.outside = Outside::clamp;

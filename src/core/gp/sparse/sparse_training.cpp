@@ -172,7 +172,7 @@ void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseMod
 
 LeaveOneOut SparseTrainer::leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
                                          uncertainty::StandardisedErrors& left_out) {
-    const RowSubset some(rows_, spread_rows(rows_.size(), max_scored_rows, training_.seed), context_.memory());
+    const RowSubset some(rows_, scored_rows(rows_.size(), training_.seed), context_.memory());
     return leave_rows_out(parts, inverse, some.rows(), left_out, team_, context_);
 }
 
@@ -181,6 +181,10 @@ LeaveOneOut SparseTrainer::leave_one_out(const SparseModel::Parts& parts, const 
 TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Feature>& features,
                            const SparseTraining& training, RunContext& context) {
     return SparseTrainer(rows, features, training, context).train();
+}
+
+std::vector<uint32_t> scored_rows(size_t rows, uint64_t seed) {
+    return spread_rows(rows, max_scored_rows, seed);
 }
 
 uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points) {

@@ -1,0 +1,50 @@
+// Trainings that each know nothing of a part of the rows, over the bins of one dataset: what they say of that part is
+// out of fold.
+#pragma once
+
+#include "core/boosting/booster.hpp"
+#include "core/boosting/calibration_rows.hpp"
+
+#include <memory>
+
+namespace btml::boosting {
+
+class CrossFitting {
+  public:
+    // Keeps targets and weights, and deals the rows to train on out to folds, by rows of the target's table. The
+    // dataset is as for CalibrationRows, and has its roles. Error invalid_argument for fewer such rows than folds.
+    CrossFitting(const Dataset& dataset, size_t folds, uint64_t seed, ThreadTeam& team, RunContext& context);
+
+    size_t folds() const { return rows_.size(); }
+    const TargetRows& rows(size_t fold) const { return rows_[fold]; }
+
+    // Return what a training takes: rows of the fold are held out, all others trained on; or all are.
+    Dataset without(size_t fold) const;
+    Dataset all() const;
+    // Do the same with other targets, by row of the join, and without directions, which are promises about predictions.
+    Dataset without(size_t fold, const Buffer<double>& target) const;
+    Dataset all(const Buffer<double>& target) const;
+
+    // trainings[f] is without fold f. Grows them side by side to `most` iterations, or until `patience` of them brought
+    // the mean loss of all folds down by no more than this part, and returns how many of them have the least: 0 where
+    // constants have it.
+    size_t best_iterations(std::span<const std::unique_ptr<Training>> trainings, size_t most, size_t patience,
+                           double least_progress = 0) const;
+
+  private:
+    Dataset with_roles(Buffer<uint8_t> roles) const;
+    Dataset with_targets(Buffer<uint8_t> roles, const Buffer<double>& target) const;
+    Buffer<uint8_t> roles_without(size_t fold) const;
+    Buffer<uint8_t> roles_of_all() const;
+
+    RunContext& context_;
+    Dataset kept_;                 // without columns of features
+    std::vector<TargetRows> rows_; // of each fold
+};
+
+// Returns the trees of the first iterations of a model with one score.
+inline std::span<const Tree> first_trees(const Model& model, size_t iterations) {
+    return std::span(model.trees).first(std::min(iterations, model.trees.size()));
+}
+
+} // namespace btml::boosting

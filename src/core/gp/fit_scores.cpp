@@ -1,0 +1,46 @@
+#include "core/gp/fit_scores.hpp"
+
+#include "core/gp/predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::gp {
+
+double HeldOutScore::mean_nll_student_t(RunContext& context) {
+    const std::span<double> z = errors.z();
+    std::sort(z.begin(), z.end(), [&](double a, double b) {
+        context.worked(1);
+        return a < b;
+    });
+    return errors.mean_nll(uncertainty::likeliest_student_t(z, context));
+}
+
+HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context) {
+    HeldOutScore sums(context);
+    Predictor predictor(model);
+    std::vector<double> values(model.features.size());
+    const auto* const sparse = std::get_if<SparseModel>(&model.posterior);
+    const uint64_t k = sparse ? sparse->inducing_points() : 0,
+                   trees = model.mean ? model.mean->trees().trees.size() : 0;
+    const uint64_t units = 64 + 8 * k + k * k / 8 + 2 * trees; // of work a row
+    context.for_each(rows.rows(), units, [&](size_t i) {
+        rows.read_row(i, values);
+        const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
+        const double error = rows.target[i] - score.mean;
+        sums.nll -= score.log_density;
+        sums.squares += error * error;
+        sums.errors.add(error, score.variance);
+    });
+    sums.rows = rows.rows();
+    return sums;
+}
+
+void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before) {
+    const double known = static_cast<double>(before), all = static_cast<double>(before + sums.rows);
+    const double nll = model.holdout_nll.value_or(0) * known, rmse = model.holdout_rmse.value_or(0);
+    model.holdout_nll = (nll + sums.nll) / all;
+    model.holdout_rmse = std::sqrt((rmse * rmse * known + sums.squares) / all);
+}
+
+} // namespace btml::gp

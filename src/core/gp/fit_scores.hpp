@@ -1,0 +1,26 @@
+// How well a model predicts rows that it was not trained on.
+#pragma once
+
+#include "core/gp/model.hpp"
+
+namespace btml::gp {
+
+// Sums over rows, in the target's units.
+struct HeldOutScore {
+    explicit HeldOutScore(RunContext& context) : errors(context) {}
+
+    double nll = 0, squares = 0;
+    uint64_t rows = 0;
+    uncertainty::StandardisedErrors errors;
+
+    // Returns the mean negative log density under the Student t distribution that is the likeliest for the errors,
+    // whose order is lost.
+    double mean_nll_student_t(RunContext& context);
+};
+
+HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
+
+// Makes the means over these rows the model's scores of held-out ones, next to so many that it has means of.
+void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before);
+
+} // namespace btml::gp

@@ -1,0 +1,240 @@
+#include "core/gp/mean_choice.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/gp/encoding_choice.hpp"
+#include "core/gp/fit_scores.hpp"
+#include "core/gp/search/order_steps.hpp"
+#include "core/gp/sparse/sparse_training.hpp"
+
+#include <cmath>
+
+namespace btml::gp {
+
+namespace {
+
+// Cuts numbers into so many of them by chance, and the others.
+std::pair<std::vector<uint32_t>, std::vector<uint32_t>> split(const std::vector<uint32_t>& numbers, size_t count,
+                                                              RandomStream random) {
+    std::vector<bool> is_first(numbers.size(), false);
+    for (const uint32_t place : choose(count, numbers.size(), random)) is_first[place] = true;
+    std::pair<std::vector<uint32_t>, std::vector<uint32_t>> parts;
+    for (size_t i = 0; i < numbers.size(); i++) (is_first[i] ? parts.first : parts.second).push_back(numbers[i]);
+    return parts;
+}
+
+class MeanChoice {
+  public:
+    MeanChoice(const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
+               RunContext& context)
+        : features_(features), options_(options), estimate_(estimate), context_(context) {}
+
+    FitResult fit(FitRows rows);
+
+  private:
+    static constexpr double part_of_trees = 0.4; // of the time
+
+    template <class Body>
+    auto time(const char* phase, const Body& body);
+    TreesFit fit_trees(const TrainingColumns& rows);
+    Trained over_zero(FitRows rows, const Options& options);
+    Trained over_trees(FitRows rows, TreesFit trees, const Options& options);
+    std::optional<TreesFit> fit_trees_if_worth_it(const FitRows& rows);
+    Trained fit_any(FitRows rows);
+    bool is_worth_it(const FitRows& rows);
+    double score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
+    std::optional<double> score_over_trees(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
+    Model fit_sample(TrainingColumns sample, size_t rows);
+    Options options_of_zero() const;
+    void take_errors(TrainingColumns& rows, const TreesFit& trees);
+    void take_trees(TrainingColumns& rows, TreesMean& mean);
+    void place(Trained& trained, const FitRows& held_out, TreesFit trees);
+
+    const std::vector<Feature>& features_;
+    const Options& options_;
+    const FitMemory& estimate_;
+    RunContext& context_;
+    std::vector<Timing> timings_;
+    std::optional<NumberPlaces> places_of_zero_; // where a sample told
+};
+
+template <class Body>
+auto MeanChoice::time(const char* phase, const Body& body) {
+    timings_.push_back({phase, 0});
+    const Stopwatch watch(timings_.back().seconds);
+    return body();
+}
+
+Trained MeanChoice::over_zero(FitRows rows, const Options& options) {
+    Trained trained = Trainer(std::move(rows), features_, options, estimate_, context_).fit();
+    trained.result.model.options = options_;
+    return trained;
+}
+
+TreesFit MeanChoice::fit_trees(const TrainingColumns& rows) {
+    return gp::fit_trees(rows, features_, static_cast<uint64_t>(options_.seed), context_);
+}
+
+// Targets become what trees that knew nothing of them leave.
+void MeanChoice::take_errors(TrainingColumns& rows, const TreesFit& trees) {
+    context_.for_each(rows.rows(), 2, [&](size_t i) { rows.target[i] = trees.errors[i] / trees.deviations[i]; });
+}
+
+// Targets of other rows become what the trees leave.
+void MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
+    std::vector<double> values(features_.size());
+    context_.for_each(rows.rows(), 16 + 2 * mean.trees().trees.size(), [&](size_t i) {
+        rows.read_row(i, values);
+        rows.target[i] = mean.at(values).inner(rows.target[i]);
+    });
+}
+
+// The process' scores become those of the targets.
+void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees) {
+    Model& model = trained.result.model;
+    const std::vector<uint32_t> some = scored_rows(trees.errors.size(), static_cast<uint64_t>(options_.seed));
+    const std::span<const double> errors = trained.left_out.errors();
+    const bool is_part = errors.size() != trees.errors.size();
+    double logarithms = 0, squares = 0;
+    context_.for_each(errors.size(), 4, [&](size_t i) {
+        const double deviation = trees.deviations[is_part ? some[i] : i], error = deviation * errors[i];
+        logarithms += std::log(deviation);
+        squares += error * error;
+    });
+    const double count = static_cast<double>(errors.size());
+    LeaveOneOut& left_out = *model.leave_one_out;
+    left_out.mean_nll += logarithms / count;
+    if (left_out.mean_nll_student_t) *left_out.mean_nll_student_t += logarithms / count;
+    left_out.rmse = model.scale * std::sqrt(squares / count);
+    model.mean.emplace(std::move(trees.mean));
+    trained.score = left_out.mean_nll_student_t.value_or(left_out.mean_nll);
+    model.holdout_nll.reset();
+    model.holdout_rmse.reset();
+    if (held_out.choosing.rows() > 0) {
+        add_to_scores(model, score_rows(model, held_out.choosing, context_), 0);
+        trained.score = *model.holdout_nll;
+    }
+    if (held_out.are_halves && held_out.calibrating.rows() > 0)
+        add_to_scores(model, score_rows(model, held_out.calibrating, context_), held_out.choosing.rows());
+}
+
+Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options) {
+    const Share share(context_, part_of_trees, 1);
+    FitRows held_out(TrainingColumns(context_.memory()), context_);
+    held_out.choosing = copy(rows.choosing, context_);
+    held_out.calibrating = copy(rows.calibrating, context_);
+    held_out.are_halves = rows.are_halves;
+    take_errors(rows.training, trees);
+    take_trees(rows.choosing, trees.mean);
+    take_trees(rows.calibrating, trees.mean);
+    Trained trained = over_zero(std::move(rows), options);
+    place(trained, held_out, std::move(trees));
+    return trained;
+}
+
+// Returns the options with what a sample of targets told of their encoding.
+Options MeanChoice::options_of_zero() const {
+    Options options = options_;
+    if (places_of_zero_ && options.encoding == NumberEncoding::automatic)
+        options.encoding = *places_of_zero_ == NumberPlaces::ranks ? NumberEncoding::rank : NumberEncoding::linear;
+    return options;
+}
+
+Model MeanChoice::fit_sample(TrainingColumns sample, size_t rows) {
+    const Options options = options_of_zero();
+    return Trainer(FitRows(std::move(sample), context_), features_, options, estimate_, context_).fit_sample(rows);
+}
+
+double MeanChoice::score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows) {
+    Model model = fit_sample(copy(sample, context_), rows);
+    places_of_zero_ = model.encoding()->places();
+    return score_rows(model, others, context_).mean_nll_student_t(context_);
+}
+
+// Returns nothing where trees tell no more than a constant. Numbers have the places that the targets gave them.
+std::optional<double> MeanChoice::score_over_trees(const TrainingColumns& sample, const TrainingColumns& others,
+                                                   size_t rows) {
+    TreesFit trees = fit_trees(sample);
+    if (trees.mean.trees().trees.empty()) return std::nullopt;
+    TrainingColumns errors = copy(sample, context_);
+    take_errors(errors, trees);
+    Model model = fit_sample(std::move(errors), rows);
+    model.mean.emplace(std::move(trees.mean));
+    return score_rows(model, others, context_).mean_nll_student_t(context_);
+}
+
+// Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
+// kernel that was chosen by all rows, and trees out of fold know less than those of all rows.
+bool MeanChoice::is_worth_it(const FitRows& rows) {
+    static constexpr uint64_t stream = 0x6d65616e;   // apart from the random bits of searches
+    static constexpr double margin_of_one_row = 0.5; // nats; of more rows it is less by the root
+    const size_t all = rows.training.rows();
+    const Share unknown(context_, 0, 0); // next to the training's
+    const bool held_out = rows.are_halves && rows.choosing.rows() >= min_rows_to_choose_mean;
+    const size_t used = std::min(SampleFit::max_rows, held_out ? all : all - all / 5);
+    const size_t scored = std::min(SampleFit::max_rows, held_out ? rows.choosing.rows() : all - used);
+    const RandomStream random(static_cast<uint64_t>(options_.seed), stream);
+    const std::vector<uint32_t> mixed = choose(held_out ? used : used + scored, all, random);
+    const auto [sampled, left] = split(mixed, used, RandomStream(static_cast<uint64_t>(options_.seed), stream + 1));
+    const TrainingColumns sample = select(rows.training, sampled, context_);
+    const TrainingColumns others = held_out
+                                       ? select(rows.choosing, choose(scored, rows.choosing.rows(), random), context_)
+                                       : select(rows.training, left, context_);
+    const double over_zero = score_over_zero(sample, others, all);
+    const std::optional<double> over_trees = score_over_trees(sample, others, all);
+    context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g",
+                         sample.rows(), others.rows(), over_zero, over_trees.value_or(NAN)));
+    return over_trees && *over_trees < over_zero - margin_of_one_row / std::sqrt(static_cast<double>(scored));
+}
+
+// Where the choice is open, memory may be too little for trees.
+std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
+    const bool is_open = is_mean_open(options_, rows.training.rows());
+    if (!is_open && options_.mean != Mean::boosted) return std::nullopt;
+    try {
+        if (is_open && !time("choosing the mean", [&] { return is_worth_it(rows); })) return std::nullopt;
+        const Share share(context_, 0, part_of_trees);
+        return time("boosting the mean", [&] { return fit_trees(rows.training); });
+    } catch (const Error& error) {
+        if (!is_open || error.code() != ErrorCode::memory_limit) throw;
+        return std::nullopt;
+    }
+}
+
+// With every kernel to choose from, trees are for the tree kernel: a smooth one stays smooth.
+Trained MeanChoice::fit_any(FitRows rows) {
+    std::optional<TreesFit> trees = fit_trees_if_worth_it(rows);
+    const Options options = options_of_zero();
+    if (!trees) return over_zero(std::move(rows), options);
+    if (options_.mean == Mean::boosted || options_.kernel == KernelChoice::tree)
+        return over_trees(std::move(rows), std::move(*trees), options_);
+    Options of_trees = options_;
+    of_trees.kernel = KernelChoice::tree;
+    FitRows copied(copy(rows.training, context_), context_);
+    copied.choosing = copy(rows.choosing, context_);
+    copied.calibrating = copy(rows.calibrating, context_);
+    copied.are_halves = rows.are_halves;
+    Trained with_trees = over_trees(std::move(copied), std::move(*trees), of_trees);
+    Trained without = over_zero(std::move(rows), options);
+    return with_trees.score < without.score ? std::move(with_trees) : std::move(without);
+}
+
+FitResult MeanChoice::fit(FitRows rows) {
+    FitResult result = std::move(fit_any(std::move(rows)).result);
+    result.timings.insert(result.timings.begin(), timings_.begin(), timings_.end());
+    return result;
+}
+
+} // namespace
+
+bool is_mean_open(const Options& options, size_t rows) {
+    static constexpr size_t min_rows = 250;
+    return options.mean == Mean::automatic && rows >= min_rows && !options.noise && !options.signal &&
+           (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic);
+}
+
+FitResult fit_with_mean(FitRows rows, const std::vector<Feature>& features, const Options& options,
+                        const FitMemory& estimate, RunContext& context) {
+    return MeanChoice(features, options, estimate, context).fit(std::move(rows));
+}
+
+} // namespace btml::gp

@@ -1,0 +1,441 @@
+#include "core/gp/trainer.hpp"
+
+#include "core/base/threads.hpp"
+#include "core/base/worker_contexts.hpp"
+#include "core/gp/additive/conjugate_gradients.hpp"
+#include "core/gp/boosted_training.hpp"
+#include "core/gp/encoding_choice.hpp"
+#include "core/gp/fit_scores.hpp"
+#include "core/gp/sparse/sparse_training.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr int default_member_evaluations = 2000;
+
+// Returns the evaluations of a member that may take the place of a sum.
+uint64_t evaluations_alone(uint64_t evaluations) {
+    return std::clamp<uint64_t>(evaluations / 10, 1, default_member_evaluations);
+}
+
+SmoothKind smooth_kind(KernelChoice kernel) {
+    return kernel == KernelChoice::matern32   ? SmoothKind::matern32
+           : kernel == KernelChoice::matern52 ? SmoothKind::matern52
+                                              : SmoothKind::squared_exponential;
+}
+
+size_t member_count(const Options& options) {
+    return options.members > 0 ? static_cast<size_t>(options.members) : 1;
+}
+
+} // namespace
+
+// Returns a mean of held-out rows where there are any, which know nothing of the training.
+static double score_of(const Model& model) {
+    return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
+}
+
+Trainer::Trainer(FitRows rows, const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
+                 RunContext& context)
+    : options_(options),
+      context_(context),
+      estimate_(estimate),
+      features_(features),
+      training_(std::move(rows.training)),
+      choosing_(std::move(rows.choosing)),
+      calibrating_(std::move(rows.calibrating)),
+      held_out_rows_choose_(rows.are_halves),
+      left_out_(context) {
+    standardise();
+}
+
+Trainer::Spread Trainer::spread_of(const TrainingColumns& columns) {
+    const auto [least, greatest] = std::minmax_element(columns.target.begin(), columns.target.end());
+    if (*least == *greatest) return {*least, 1};
+    double weights = 0, sum = 0, squares = 0;
+    for (size_t i = 0; i < columns.rows(); i++) {
+        weights += columns.weight_of(i);
+        sum += columns.weight_of(i) * columns.target[i];
+    }
+    const double mean = sum / weights;
+    for (size_t i = 0; i < columns.rows(); i++)
+        squares += columns.weight_of(i) * (columns.target[i] - mean) * (columns.target[i] - mean);
+    const double rows = columns.rows();
+    const double scale = std::sqrt(squares / weights * (rows / (rows - 1)));
+    return {mean, std::isnormal(scale) ? scale : 1};
+}
+
+template <class Body>
+void Trainer::time(const char* phase, const Body& body) {
+    Timing timing{phase, 0};
+    {
+        const Stopwatch watch(timing.seconds);
+        body();
+    }
+    timings_.push_back(std::move(timing));
+}
+
+void Trainer::standardise() {
+    TrainingColumns& training = training_;
+    spread_ = spread_of(training);
+    double weights = 0;
+    for (size_t i = 0; i < training.rows(); i++) {
+        training.target[i] = (training.target[i] - spread_.centre) / spread_.scale;
+        weights += training.weight_of(i);
+    }
+    const double rows = training.rows();
+    limits_ = {options_.noise, options_.signal, weights / rows / rows};
+    if (options_.noise && *options_.noise < limits_.min_noise)
+        warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
+                                   "different targets may make the model overconfident",
+                                   shortest(*options_.noise).c_str(), shortest(limits_.min_noise).c_str()));
+}
+
+void Trainer::find_candidates(size_t count, int evaluations) {
+    const int each = evaluations > 0 ? std::max(1, evaluations / static_cast<int>(count)) : default_member_evaluations;
+    const MemberTraining training = member_training();
+    const std::span<const double> target = training_.target.span();
+    candidates_.resize(count);
+    context_.share_progress("searching bit orders and kernels", 0, count);
+    if (count == 1) {
+        candidates_[0] = training.find(target, 0, each, context_);
+    } else {
+        ThreadTeam team(context_, static_cast<int>(count));
+        WorkerContexts contexts(context_, team.size(), estimate_.search(), "a search of kernels");
+        team.for_each(
+            count,
+            [&](size_t member, int worker) {
+                contexts.run(worker,
+                             [&](RunContext& own) { candidates_[member] = training.find(target, member, each, own); });
+                if (worker == 0) context_.share_progress("searching bit orders and kernels", member, count);
+            },
+            [&] { contexts.poll(); });
+    }
+    for (size_t member = 0; member < count; member++) {
+        const OrderedKernel& found = candidates_[member]->found;
+        context_.note(format("member %zu of %zu: negative log likelihood %g of standardised targets, noise %g, signal "
+                             "%g, after %" PRIu64 " evaluations",
+                             member + 1, count, found.negative_log_likelihood, found.kernel.noise,
+                             found.kernel.signal(), found.evaluations));
+    }
+}
+
+// Leaves out those whose weight would not show.
+std::vector<double> Trainer::mixture_weights() const {
+    static constexpr double sharpness = 100, min_weight = 1e-6;
+    double least = std::numeric_limits<double>::infinity(), total = 0;
+    for (const auto& candidate : candidates_) least = std::min(least, candidate->found.negative_log_likelihood);
+    std::vector<double> weights;
+    for (const auto& candidate : candidates_) {
+        const double excess = (candidate->found.negative_log_likelihood - least) / training_.rows();
+        const double weight = std::exp(-sharpness * excess);
+        weights.push_back(weight < min_weight ? 0 : weight);
+        total += weights.back();
+    }
+    for (double& weight : weights) weight /= total;
+    return weights;
+}
+
+MemberRows Trainer::scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
+    const auto& [encoding, found] = candidate;
+    MemberRows rows(encoding, found.order, training_, training_.target.span(), context_);
+    score.add(weight, rows.leave_one_out(found.kernel, context_), rows.observations, found.kernel.noise,
+              rows.sorted.rows.span(), context_);
+    return rows;
+}
+
+FitResult Trainer::empty_model() const {
+    FitResult result;
+    Model& model = result.model;
+    model.features = features_;
+    model.options = options_;
+    model.centre = spread_.centre;
+    model.scale = spread_.scale;
+    model.rows = training_.rows();
+    model.holdout_rows = choosing_.rows() + calibrating_.rows();
+    return result;
+}
+
+// Makes a mixture of the candidates that have a weight.
+FitResult Trainer::assemble(std::span<const double> weights, Features afterwards) {
+    FitResult result = empty_model();
+    Model& model = result.model;
+    Mixture mixture;
+    LeaveOneOutScore score(training_.rows(), context_);
+    while (weights.back() == 0) weights = weights.first(weights.size() - 1);
+    for (size_t m = 0; m < weights.size(); m++) {
+        context_.progress("building tries", m, weights.size());
+        if (weights[m] == 0) continue;
+        const auto& [encoding, found] = *candidates_[m];
+        const MemberRows rows = scored_rows(*candidates_[m], weights[m], score);
+        if (afterwards == Features::free && m + 1 == weights.size()) training_.free_features();
+        mixture.members.push_back({encoding, found.order, rows.trie(found.kernel, context_), weights[m]});
+        model.noise += weights[m] * found.kernel.noise;
+        model.evaluations += found.evaluations;
+    }
+    mixture.log_likelihood = log_likelihood(mixture.members, model.scale);
+    model.posterior = std::move(mixture);
+    model.leave_one_out = spread_.in_units(score.total(training_.target.span(), context_));
+    left_out_ = score.errors(training_.target.span(), context_);
+    score_held_out(model);
+    return result;
+}
+
+FitResult Trainer::fit_mixture(size_t members, int evaluations) {
+    time("searching", [&] { find_candidates(members, evaluations); });
+    FitResult result;
+    time("building tries", [&] { result = assemble(mixture_weights(), Features::free); });
+    result.model.evaluations = 0;
+    for (const auto& candidate : candidates_) result.model.evaluations += candidate->found.evaluations;
+    return result;
+}
+
+SumTraining Trainer::sum_training(int members, uint64_t evaluations) const {
+    return {members, evaluations, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed)};
+}
+
+// Says whether it can be trained, and within the memory that is left.
+bool Trainer::sum_fits(const SumTraining& training) const {
+    const size_t rows = training_.rows();
+    if (training.members < SumTraining::min_members || options_.search != Search::local || rows >= SumModel::max_rows)
+        return false;
+    return training_bytes(training, *encoding_, rows, context_.threads()) <= context_.memory().left();
+}
+
+FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
+    const TrainingColumns& training = training_;
+    FitResult result = empty_model();
+    time("training the sum", [&] {
+        TrainedSum trained = train_sum(*encoding_, training, sum_training(members, evaluations), context_);
+        result.model.leave_one_out = spread_.in_units(trained.leave_one_out);
+        left_out_ = std::move(trained.left_out);
+        result.model.evaluations = trained.evaluations;
+        result.model.noise = trained.model.noise();
+        result.model.posterior = std::move(trained.model);
+    });
+    score_held_out(result.model);
+    return result;
+}
+
+FitResult Trainer::fit_boosted(uint64_t evaluations) {
+    FitResult result = empty_model();
+    Model& model = result.model;
+    time("training members", [&] {
+        TrainedBoosted trained = train_boosted(member_training(), training_, choosing_,
+                                               {boosted_members(options_, training_.rows()), evaluations,
+                                                options_.noise, limits_.min_noise, spread_.centre, spread_.scale},
+                                               context_);
+        model.posterior = Boosted{std::move(trained.members), trained.variance_factor, std::move(training_)};
+        model.noise = trained.noise;
+        model.leave_one_out = spread_.in_units(trained.leave_one_out);
+        left_out_ = std::move(trained.left_out);
+        model.evaluations = trained.evaluations;
+    });
+    score_held_out(model);
+    return result;
+}
+
+FitResult Trainer::fit_sparse(SmoothKind kind) {
+    const TrainingColumns& training = training_;
+    context_.memory().require(
+        sparse_training_bytes(training.rows(), features_.size(), static_cast<size_t>(options_.exemplars)),
+        "a smooth Gaussian process");
+    FitResult result = empty_model();
+    Model& model = result.model;
+    time("training the sparse process", [&] {
+        TrainedSparse trained = train_sparse(training, features_,
+                                             {kind, static_cast<size_t>(options_.exemplars), options_.noise,
+                                              options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed),
+                                              options_.exemplar_objective == ExemplarObjective::likelihood},
+                                             context_);
+        model.leave_one_out = spread_.in_units(trained.leave_one_out);
+        left_out_ = std::move(trained.left_out);
+        model.evaluations = trained.evaluations;
+        model.noise = trained.model.kernel().noise;
+        model.posterior = std::move(trained.model);
+    });
+    score_held_out(model);
+    return result;
+}
+
+bool Trainer::is_solved(const Model& model) {
+    const auto& sum = std::get<SumModel>(model.posterior);
+    const double residual = sum.residuals().worst();
+    if (residual <= ConjugateGradients::max_residual) return true;
+    warnings_.push_back(format("the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
+                               "accepted: the model is one member alone",
+                               sum.members().size(), residual, ConjugateGradients::max_residual));
+    return false;
+}
+
+// Scores the member; its trie is built for held-out rows alone.
+double Trainer::nll_of_member() {
+    if (choosing_.rows() > 0) return score_of(assemble(std::array{1.0}, Features::keep).model);
+    LeaveOneOutScore score(training_.rows(), context_);
+    scored_rows(*candidates_[0], 1, score);
+    return spread_.in_units(score.total(training_.target.span(), context_)).mean_nll;
+}
+
+// Takes a sum, or a single member where the sum is not solved or, if they are compared, scores no better. The member's
+// trie does not stand beside the sum, which needs the memory.
+FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compare) {
+    const uint64_t alone = evaluations_alone(evaluations);
+    const auto find_member = [&] {
+        time("searching", [&] { find_candidates(1, alone); });
+        return candidates_[0]->found.evaluations;
+    };
+    uint64_t spent = 0;
+    double nll_alone = 0;
+    if (compare) {
+        const Share unknown(context_, 0, 0); // next to the sum's
+        spent = find_member();
+        nll_alone = nll_of_member();
+    }
+    {
+        FitResult sum = fit_sum(members, evaluations - alone);
+        spent = sum.model.evaluations += spent;
+        if (is_solved(sum.model) && (!compare || score_of(sum.model) < nll_alone)) return sum;
+    }
+    if (!compare) spent += find_member();
+    FitResult result;
+    time("building tries", [&] { result = assemble(std::array{1.0}, Features::free); });
+    result.model.evaluations = spent;
+    return result;
+}
+
+// Rows left out in training chose the kernels and know their noise; held-out rows may show that the model is surer than
+// it should be.
+void Trainer::compare_scores(const Model& model) {
+    constexpr double max_difference = 0.5; // in nats
+    constexpr size_t min_rows = 100;
+    if (!model.holdout_nll || !model.leave_one_out || choosing_.rows() < min_rows) return;
+    const double held_out = *model.holdout_nll, left_out = model.leave_one_out->mean_nll;
+    if (held_out - left_out <= max_difference) return;
+    warnings_.push_back(format("the mean negative log density of held-out rows is %.2f, that of training rows left out "
+                               "in turn %.2f: the model is surer of some rows than it should be",
+                               held_out, left_out));
+}
+
+void Trainer::choose_encoding() {
+    time("choosing the encoding", [&] {
+        const TrainingColumns& training = training_;
+        const auto [places, evaluations] = choose_places(training, options_, limits_, context_);
+        encoding_.emplace(training.views(), training.target.span(), training.weight.span(),
+                          value_bits_of(options_, features_.size()), std::span<const double>(), context_, places);
+    });
+}
+
+FitResult Trainer::fit_tree() {
+    choose_encoding();
+    const size_t rows = training_.rows();
+    const uint64_t evaluations = evaluations_of(options_, rows);
+    const int members = options_.members > 0 ? options_.members : members_within(evaluations);
+    FitResult result;
+    if (options_.combine == Combine::boosted)
+        result = fit_boosted(evaluations);
+    else if (options_.combine == Combine::kernel_sum) {
+        if (options_.members > 0 && members < SumTraining::min_members)
+            warnings_.push_back(format("a sum has %d members at least, not %d: %d are trained",
+                                       SumTraining::min_members, members, SumTraining::min_members));
+        result = fit_sum_or_member(std::max(members, SumTraining::min_members), evaluations, false);
+    } else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
+        result = fit_sum_or_member(members, evaluations, true);
+    else
+        result = fit_mixture(member_count(options_), options_.evaluations);
+    return result;
+}
+
+// The trees come last, since they free the rows. They take features that a smooth kernel does not, and less memory.
+FitResult Trainer::fit_best_kernel() {
+    std::optional<FitResult> best;
+    uncertainty::StandardisedErrors left_out(context_);
+    const auto consider = [&](const auto& fit_one) {
+        std::vector<std::string> before = warnings_;
+        FitResult other = fit_one();
+        if (best && score_of(other.model) >= score_of(best->model)) {
+            warnings_ = std::move(before);
+            return;
+        }
+        best = std::move(other);
+        left_out = std::move(left_out_);
+    };
+    try {
+        for (const SmoothKind kind : {SmoothKind::squared_exponential, SmoothKind::matern52})
+            consider([&] { return fit_sparse(kind); });
+    } catch (const Error& error) {
+        const ErrorCode code = error.code();
+        if (code != ErrorCode::invalid_argument && code != ErrorCode::out_of_range && code != ErrorCode::memory_limit)
+            throw;
+        warnings_.push_back(format("kernel => 'auto' has trees alone to choose from: %s", error.message().c_str()));
+    }
+    consider([&] { return fit_tree(); });
+    left_out_ = std::move(left_out);
+    return std::move(*best);
+}
+
+void Trainer::score_held_out(Model& model) {
+    if (choosing_.rows() == 0) return;
+    const HeldOutScore sums = score_rows(model, choosing_, context_);
+    const double count = choosing_.rows();
+    model.holdout_nll = sums.nll / count;
+    model.holdout_rmse = std::sqrt(sums.squares / count);
+}
+
+// Takes held-out rows that chose nothing where there are any, or else training rows left out in turn.
+void Trainer::calibrate(Model& model) {
+    using uncertainty::Method;
+    const TrainingColumns& rows = held_out_rows_choose_ ? calibrating_ : choosing_;
+    if (rows.rows() > 0) {
+        HeldOutScore sums = score_rows(model, rows, context_);
+        if (held_out_rows_choose_) add_to_scores(model, sums, choosing_.rows());
+        model.calibration = uncertainty::calibrate(Method::split_conformal, sums.errors.z(), context_);
+    } else {
+        model.calibration = uncertainty::calibrate(Method::leave_one_out, left_out_.z(), context_);
+    }
+    const uncertainty::StudentT& student = model.calibration->student;
+    if (student.scale > 0)
+        model.leave_one_out->mean_nll_student_t = left_out_.mean_nll(student) + std::log(spread_.scale);
+}
+
+Model Trainer::fit_sample(size_t rows) {
+    SampleFit found = gp::fit_sample(training_, rows, options_, limits_, context_);
+    Model model = empty_model().model;
+    model.noise = found.noise;
+    std::visit([&](auto& posterior) { model.posterior = std::move(posterior); }, found.posterior);
+    model.evaluations = found.evaluations;
+    return model;
+}
+
+Trained Trainer::fit() {
+    FitResult result = options_.kernel == KernelChoice::tree        ? fit_tree()
+                       : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
+                                                                    : fit_sparse(smooth_kind(options_.kernel));
+    compare_scores(result.model);
+    const std::optional<double> held_out = result.model.holdout_nll; // by rows that may choose
+    calibrate(result.model);
+    result.timings = std::move(timings_);
+    result.warnings = std::move(warnings_);
+    const LeaveOneOut& left_out = *result.model.leave_one_out;
+    const double score = held_out.value_or(left_out.mean_nll_student_t.value_or(left_out.mean_nll));
+    return {std::move(result), score, std::move(left_out_)};
+}
+
+std::vector<FitResult> Trainer::fit_members() {
+    choose_encoding();
+    find_candidates(member_count(options_), options_.evaluations);
+    std::vector<FitResult> results;
+    for (size_t member = 0; member < candidates_.size(); member++) {
+        std::vector<double> weights(candidates_.size());
+        weights[member] = 1;
+        results.push_back(assemble(weights, Features::keep));
+        calibrate(results.back().model);
+    }
+    results.front().warnings = std::move(warnings_);
+    return results;
+}
+
+} // namespace btml::gp

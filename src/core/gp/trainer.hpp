@@ -1,0 +1,93 @@
+// Trains processes on rows that are read already, of targets as they are given.
+#pragma once
+
+#include "core/gp/additive/sum_training.hpp"
+#include "core/gp/fit.hpp"
+#include "core/gp/fit_memory.hpp"
+#include "core/gp/member_training.hpp"
+#include "core/gp/mixture.hpp"
+
+namespace btml::gp {
+
+// Rows to train on, and those that are held out: some choose the model, the others are left to calibrate it by.
+struct FitRows {
+    TrainingColumns training, choosing, calibrating;
+    bool are_halves = false; // the latter two; or else all held-out rows are among the first, and none chooses
+
+    explicit FitRows(TrainingColumns rows, RunContext& context)
+        : training(std::move(rows)), choosing(context.memory()), calibrating(context.memory()) {}
+};
+
+struct Trained {
+    FitResult result;
+    double score; // mean negative log density: of the rows that choose where there are any, or leaving rows out
+    uncertainty::StandardisedErrors left_out; // of training rows, in their order, on the model's scale
+};
+
+class Trainer {
+  public:
+    // Keeps references to all but the rows.
+    Trainer(FitRows rows, const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
+            RunContext& context);
+
+    // Frees the features of the rows.
+    Trained fit();
+    // Returns the quick fit of a sample of so many rows, without scores.
+    Model fit_sample(size_t rows);
+    // Each member as a model of its own.
+    std::vector<FitResult> fit_members();
+
+  private:
+    // Says where, and how widely, targets are spread.
+    struct Spread {
+        double centre = 0, scale = 1;
+
+        // Returns the score of standardised targets as that of the targets.
+        LeaveOneOut in_units(const LeaveOneOut& score) const {
+            return {score.rows, score.mean_nll + std::log(scale), score.rmse * scale, score.coverage_90};
+        }
+    };
+    enum class Features { keep, free };
+
+    template <class Body>
+    void time(const char* phase, const Body& body);
+    static Spread spread_of(const TrainingColumns& columns);
+    void standardise();
+    void find_candidates(size_t count, int evaluations);
+    MemberTraining member_training() const { return {training_, options_, *encoding_, limits_}; }
+    void choose_encoding();
+    std::vector<double> mixture_weights() const;
+    FitResult empty_model() const;
+    FitResult assemble(std::span<const double> weights, Features afterwards);
+    FitResult fit_mixture(size_t members, int evaluations);
+    FitResult fit_sum(int members, uint64_t evaluations);
+    FitResult fit_boosted(uint64_t evaluations);
+    FitResult fit_sparse(SmoothKind kind);
+    FitResult fit_tree();
+    FitResult fit_best_kernel();
+    FitResult fit_sum_or_member(int members, uint64_t evaluations, bool compare);
+    bool is_solved(const Model& model);
+    SumTraining sum_training(int members, uint64_t evaluations) const;
+    bool sum_fits(const SumTraining& training) const;
+    MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
+    void score_held_out(Model& model);
+    void calibrate(Model& model);
+    void compare_scores(const Model& model);
+    double nll_of_member();
+
+    const Options& options_;
+    RunContext& context_;
+    const FitMemory& estimate_;
+    const std::vector<Feature>& features_;
+    std::vector<Timing> timings_;
+    TrainingColumns training_, choosing_, calibrating_;
+    const bool held_out_rows_choose_;
+    Spread spread_;
+    KernelLimits limits_;
+    std::optional<Encoding> encoding_; // without shifts, once it was chosen
+    std::vector<std::optional<Candidate>> candidates_;
+    uncertainty::StandardisedErrors left_out_; // of the last model, on the scale
+    std::vector<std::string> warnings_;
+};
+
+} // namespace btml::gp

@@ -1,0 +1,138 @@
+#include "core/gp/trees_mean.hpp"
+
+#include "core/boosting/deviation_training.hpp"
+
+namespace btml::gp {
+
+namespace {
+
+constexpr const char* what = "rows of boosted trees";
+
+// Fewer of many rows, which know more without a fold, and take longer.
+size_t folds_of(size_t rows) {
+    constexpr size_t many = 16'384;
+    return rows > many ? 3 : 5;
+}
+
+// As many trees as rows out of fold are the better for.
+boosting::Options options_of_trees(uint64_t seed) {
+    boosting::Options options = boosting::boost_fit_defaults();
+    options.objective = boosting::ObjectiveNumber::squared;
+    options.trees = 2000;
+    options.early_stopping = 50;
+    options.seed = static_cast<int64_t>(seed);
+    return boosting::completed(options, 0);
+}
+
+template <class T>
+Buffer<T> copy_of(const Buffer<T>& column, RunContext& context) {
+    Buffer<T> copied(context.memory(), what, column.size());
+    context.in_blocks(column.size(), 1, [&](uint64_t begin, uint64_t end) {
+        std::copy(column.begin() + begin, column.begin() + end, copied.begin() + begin);
+    });
+    return copied;
+}
+
+Dataset empty_dataset(uint64_t rows, RunContext& context) {
+    Dataset dataset{.rows = rows,
+                    .tables = {},
+                    .features = {},
+                    .target_table = 0,
+                    .target = Buffer<double>(context.memory(), what),
+                    .weight = Buffer<double>(context.memory(), what),
+                    .holdout_table = -1,
+                    .holdout = Buffer<uint8_t>(context.memory(), what)};
+    dataset.tables.push_back({rows, Buffer<uint32_t>(context.memory(), what)});
+    return dataset;
+}
+
+Dataset dataset_of(const TrainingColumns& rows, const std::vector<Feature>& features, RunContext& context) {
+    Dataset dataset = empty_dataset(rows.rows(), context);
+    dataset.target = copy_of(rows.target, context);
+    dataset.weight = copy_of(rows.weight, context);
+    for (size_t f = 0; f < features.size(); f++) {
+        const auto& [name, type, categorical, categories] = features[f];
+        dataset.features.push_back({name, type, categorical ? FeatureKind::category : FeatureKind::number, 0,
+                                    copy_of(rows.features[f].numbers, context),
+                                    copy_of(rows.features[f].codes, context), categories});
+    }
+    return dataset;
+}
+
+bool are_same(const std::vector<Feature>& some, const std::vector<Feature>& others) {
+    return std::equal(some.begin(), some.end(), others.begin(), others.end(), [](const Feature& a, const Feature& b) {
+        return a.name == b.name && a.categorical == b.categorical && a.categories == b.categories;
+    });
+}
+
+} // namespace
+
+TreesMean::TreesMean(boosting::Model trees, double mean_variance, RunContext& context)
+    : trees_(std::move(trees)),
+      mean_variance_(mean_variance),
+      mean_(trees_, context),
+      log_variance_(boosting::log_variance_of(trees_), context) {}
+
+Placement TreesMean::at(std::span<const double> features) {
+    const double score = log_variance_.scores(features)[0];
+    return {mean_(features), trees_.deviation->factor * trees_.deviation->before_factor(score)};
+}
+
+std::vector<double> TreesMean::relevance() const {
+    const double rate = trees_.options.learning_rate, share = rate * (2 - rate) / static_cast<double>(trees_.rows);
+    std::vector<double> decrease(trees_.features.size());
+    for (const boosting::Tree& tree : trees_.trees)
+        for (const boosting::Node& node : tree)
+            if (!node.is_leaf()) decrease[static_cast<size_t>(node.feature)] += share * node.gain;
+    return decrease;
+}
+
+TreesFit fit_trees(const TrainingColumns& rows, const std::vector<Feature>& features, uint64_t seed,
+                   RunContext& context) {
+    boosting::CrossFit fitted = boosting::cross_fit(dataset_of(rows, features, context), options_of_trees(seed),
+                                                    folds_of(rows.rows()), context);
+    context.note(format("%zu trees for the mean, %zu for the deviation", fitted.model.trees.size(),
+                        fitted.model.deviation->trees.size()));
+    fitted.model.log.clear();
+    double squares = 0;
+    context.for_each(rows.rows(), 1, [&](size_t i) { squares += fitted.deviations[i] * fitted.deviations[i]; });
+    return {TreesMean(std::move(fitted.model), squares / static_cast<double>(rows.rows()), context),
+            std::move(fitted.errors), std::move(fitted.deviations)};
+}
+
+uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunContext& context) {
+    Dataset dataset = empty_dataset(rows, context);
+    uint64_t copied = 2 * sizeof(double) * rows; // targets and weights
+    for (const auto& [name, type, categorical, categories] : features) {
+        dataset.features.push_back({name, type, categorical ? FeatureKind::category : FeatureKind::number, 0,
+                                    Buffer<double>(context.memory(), what), Buffer<uint32_t>(context.memory(), what),
+                                    categories});
+        copied += rows * (categorical ? sizeof(uint32_t) : sizeof(double));
+    }
+    static constexpr uint64_t bytes_of_node = 64; // to predict with, of trees for the mean and for the deviation
+    const boosting::Options options = options_of_trees(0);
+    const uint64_t leaves = std::min<uint64_t>(options.max_leaves, rows / options.min_leaf_rows + 1);
+    const uint64_t trees = 2 * static_cast<uint64_t>(options.trees) * 2 * leaves * bytes_of_node;
+    return copied + trees + boosting::cross_fit_bytes(dataset, options, folds_of(rows), context);
+}
+
+void encode(const TreesMean& mean, Writer& writer) {
+    writer.section(mean_section, [&] {
+        writer.put(mean.mean_variance());
+        boosting::encode(mean.trees(), writer);
+    });
+}
+
+TreesMean decode_trees_mean(Reader& reader, const std::vector<Feature>& features, RunContext& context) {
+    const double mean_variance = reader.get_finite();
+    if (!(mean_variance > 0)) corrupt_model("The mean variance of what its trees leave over is not positive.");
+    boosting::Model trees = boosting::decode(reader);
+    if (trees.rows == 0) corrupt_model("Its trees have no rows.");
+    if (!are_same(trees.features, features)) corrupt_model("Its trees have other features than it.");
+    if (trees.scores() != 1 || trees.link() != boosting::Link::identity || trees.imported || trees.offset ||
+        !trees.deviation)
+        corrupt_model("Its trees are no mean of targets with a deviation.");
+    return TreesMean(std::move(trees), mean_variance, context);
+}
+
+} // namespace btml::gp

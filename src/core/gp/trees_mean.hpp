@@ -1,0 +1,57 @@
+// What boosted trees say of a point before a process does: y = m(x) + d(x) · t, where the process is of t. Trees
+// learned the mean m of the targets and the deviation d of what they leave over, and t is learned from their errors out
+// of fold, so that it is what they leave of new rows.
+#pragma once
+
+#include "core/boosting/predictor.hpp"
+#include "core/gp/tree/training_columns.hpp"
+#include "core/uncertainty/calibration.hpp"
+
+namespace btml::gp {
+
+// Targets are taken to those of the process and back. Where the trees do not know the mean, it has a variance.
+struct Placement {
+    double mean = 0, deviation = 1;
+    double variance = 0; // of the mean
+
+    double inner(double target) const { return (target - mean) / deviation; }
+    double outer(double inner) const { return mean + deviation * inner; }
+    double outer_variance(double inner) const { return deviation * deviation * inner; }
+};
+
+class TreesMean {
+  public:
+    // The trees have one score, predict it as it is, and have a deviation, whose mean square over their rows is
+    // mean_variance. Memory is that of the context.
+    TreesMean(boosting::Model trees, double mean_variance, RunContext& context);
+
+    // Takes features as Predictor does. Not thread-safe (scratch space).
+    Placement at(std::span<const double> features);
+    const boosting::Model& trees() const { return trees_; }
+    double mean_variance() const { return mean_variance_; }
+    // Returns by how much splits by each feature decreased the mean square of what is left of the targets: what the
+    // mean varies by them.
+    std::vector<double> relevance() const;
+
+  private:
+    boosting::Model trees_;
+    double mean_variance_;
+    boosting::Predictor mean_, log_variance_;
+};
+
+struct TreesFit {
+    TreesMean mean;
+    Buffer<double> errors, deviations; // by row, out of fold
+};
+
+// Trains trees on the rows, by folds of them. Errors as of boosting::cross_fit.
+TreesFit fit_trees(const TrainingColumns& rows, const std::vector<Feature>& features, uint64_t seed,
+                   RunContext& context); // Bytes that this takes, besides the rows.
+uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunContext& context);
+
+inline constexpr SectionKind mean_section{"mean", 1};
+void encode(const TreesMean& mean, Writer& writer);
+// Error corrupt_model for trees that are no such mean of a process with these features.
+TreesMean decode_trees_mean(Reader& reader, const std::vector<Feature>& features, RunContext& context);
+
+} // namespace btml::gp
