@@ -360,6 +360,44 @@ TEST(SparseProcess, PredictsWhatTheRowsSay) {
     }
 }
 
+// Waves over a plane, which few exemplars tell little of.
+std::vector<PlainRow> waves(size_t count, uint64_t seed) {
+    Random random(seed);
+    std::vector<PlainRow> rows;
+    for (size_t i = 0; i < count; i++) {
+        PlainRow row{6 * random.unit(), 6 * random.unit(), "a", 0};
+        row.y = std::sin(2 * row.x1) * std::cos(2 * row.x2) + 0.05 * random.normal();
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+TEST(SparseProcess, MovesExemplarsToWhereTheyTellMore) {
+    QuietContext context(2);
+    double by_rows = 0, by_moved = 0;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        SCOPED_TRACE(seed);
+        Options options = smooth_options(KernelChoice::squared_exponential);
+        options.exemplars = 30;
+        options.seed = static_cast<int64_t>(seed);
+        const std::vector<PlainRow> rows = waves(700, seed), others = waves(300, 100 + seed);
+        const auto squares = [&](Model& model) {
+            Predictor predictor(model);
+            double sum = 0;
+            for (const PlainRow& row : others) sum += std::pow(row.y - predictor.observation(features_of(row)).mean, 2);
+            return sum;
+        };
+        Model moved = fit_rows(rows, options, {}, context).model;
+        options.exemplar_objective = ExemplarObjective::variance;
+        Model chosen = fit_rows(rows, options, {}, context).model;
+        EXPECT_LE(moved.leave_one_out->mean_nll, chosen.leave_one_out->mean_nll);
+        EXPECT_EQ(moved.evaluations, chosen.evaluations + 100);
+        by_rows += squares(chosen);
+        by_moved += squares(moved);
+    }
+    EXPECT_LT(by_moved, 0.8 * by_rows);
+}
+
 TEST(SparseProcess, KnowsNothingOfWhatIsLikeNoRow) {
     QuietContext context(1);
     std::vector<PlainRow> rows = random_rows(100, 7);

@@ -53,37 +53,23 @@ class SparseTrainer {
         kernel_.penalties.assign(coordinates_.width() - coordinates_.numbers(), 0.5);
     }
 
+    // What is likelier of the rows that moves look at may predict others worse: who moves compares.
     TrainedSparse train() {
         learn_kernel();
         Buffer<double> inducing = choose_inducing();
-        if (training_.moves_points && inducing.size() < points_.size()) move_inducing(inducing);
-        const double min_noise = least_noise();
-        if (training_.noise && *training_.noise < min_noise)
-            throw Error(ErrorCode::invalid_argument,
-                        format("noise %s is below %s, the least that this kernel can be solved with",
-                               shortest(*training_.noise).c_str(), shortest(min_noise).c_str()),
-                        "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
-        if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_noise);
-        Collapsed collapsed(kernel_, inducing.span(), rows_, team_, context_);
-        SparseModel::Parts parts{coordinates_,
-                                 kernel_,
-                                 copy_of(inducing.span()),
-                                 Buffer<double>(context_.memory(), what),
-                                 Buffer<double>(context_.memory(), what),
-                                 std::nullopt};
-        if (training_.noise)
-            take_posterior(collapsed, *training_.noise, parts);
-        else
-            choose_noise(collapsed, min_noise, parts);
-        uncertainty::StandardisedErrors left_out(context_);
-        const LeaveOneOut score = leave_one_out(parts, collapsed.inverse(), left_out);
-        return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
+        TrainedSparse chosen = fit(inducing.span());
+        if (!training_.moves_points || inducing.size() >= points_.size()) return chosen;
+        move_inducing(inducing);
+        TrainedSparse moved = fit(inducing.span());
+        chosen.evaluations = evaluations_;
+        return moved.leave_one_out.mean_nll < chosen.leave_one_out.mean_nll ? std::move(moved) : std::move(chosen);
     }
 
   private:
     void learn_kernel();
     Buffer<double> choose_inducing();
     void move_inducing(Buffer<double>& inducing);
+    TrainedSparse fit(std::span<const double> inducing);
     // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
     double least_noise() const {
         return std::max(training_.noise ? 0 : training_.min_noise,
@@ -133,6 +119,31 @@ void SparseTrainer::move_inducing(Buffer<double>& inducing) {
     evaluations_ += static_cast<uint64_t>(moves);
     context_.note(
         format("noise %.4g, signal %.4g after %d moves of the inducing points", kernel_.noise, kernel_.signal, moves));
+}
+
+// Reads all rows.
+TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
+    const double min_noise = least_noise();
+    if (training_.noise && *training_.noise < min_noise)
+        throw Error(ErrorCode::invalid_argument,
+                    format("noise %s is below %s, the least that this kernel can be solved with",
+                           shortest(*training_.noise).c_str(), shortest(min_noise).c_str()),
+                    "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
+    if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_noise);
+    Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
+    SparseModel::Parts parts{coordinates_,
+                             kernel_,
+                             copy_of(inducing),
+                             Buffer<double>(context_.memory(), what),
+                             Buffer<double>(context_.memory(), what),
+                             std::nullopt};
+    if (training_.noise)
+        take_posterior(collapsed, *training_.noise, parts);
+    else
+        choose_noise(collapsed, min_noise, parts);
+    uncertainty::StandardisedErrors left_out(context_);
+    const LeaveOneOut score = leave_one_out(parts, collapsed.inverse(), left_out);
+    return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
 }
 
 // Few inducing points explain less than the process would, and the bound takes the rest for noise twice: it is chosen
@@ -193,8 +204,8 @@ uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_poi
     const uint64_t slab_to_learn = CovarianceSlab::bytes(learned, width) / sizeof(double);
     const uint64_t learning = 2 * learned * learned + 2 * slab_to_learn;
     const uint64_t choosing = std::min(rows, candidates_of(k)) * (k + 2 * width + 2);
-    const uint64_t scoring = 5 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 3);
-    const uint64_t moving = 5 * square + 2 * slab + 12 * k * width + std::min(rows, rows_of_move(k)) * (width + 3);
+    const uint64_t scoring = 6 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 4);
+    const uint64_t moving = 6 * square + 2 * slab + 12 * k * width + std::min(rows, rows_of_move(k)) * (width + 3);
     return sizeof(double) * (rows * width + std::max({learning, choosing, moving, scoring}));
 }
 
