@@ -89,9 +89,10 @@ struct Scored {
     Model model;
     double mean_nll; // of new rows
 
-    Scored(const Points& points, size_t trained, Combine combine, RunContext& context) {
+    Scored(const Points& points, size_t trained, Combine combine, RunContext& context, Mean mean = Mean::zero) {
         Options options;
         options.combine = combine;
+        options.mean = mean;
         options.members = combine == Combine::mixture ? 1 : 6;
         options.evaluations = combine == Combine::mixture ? 1000 : combine == Combine::boosted ? 3000 : 15000;
         model = fit(dataset_of(points, 0, trained, 0, context), options, context).model;
@@ -124,6 +125,10 @@ TEST_P(GeneratedSets, LeaveOneOutScoresAreThoseOfNewRows) {
     EXPECT_LT(chosen.mean_nll, mixture.mean_nll + 0.05);
     score(Combine::boosted);
     if (chosen.model.combine() != Combine::kernel_sum) score(Combine::kernel_sum);
+    // What trees out of fold leave over is more than what those of all rows do.
+    const Scored over_trees(points, trained, Combine::mixture, context, Mean::boosted);
+    EXPECT_GT(over_trees.model.leave_one_out->mean_nll, over_trees.mean_nll - 0.1);
+    EXPECT_LT(over_trees.model.leave_one_out->mean_nll, over_trees.mean_nll + 0.3);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfLittleNoise, GeneratedSets,
