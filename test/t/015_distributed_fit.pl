@@ -133,7 +133,7 @@ my $how = q{'y', combine => 'mixture', members => 2, evaluations => 60};
 my @of_servers = map { my $i = $_; join ' UNION ALL ', map { "SELECT x, n, kind, y FROM there_$_" } grep { $_ % 2 == $i } 0 .. $partitions - 1 } 0, 1;
 $session->query(<<"SQL");
 CREATE TABLE committee AS SELECT btml.gp_fit('SELECT x, n, kind, y FROM there', $how, per_shard => true) AS model;
-CREATE TABLE expert AS SELECT btml.gp_fit(source, $how) AS model FROM (VALUES ('$of_servers[0]'), ('$of_servers[1]')) v(source);
+CREATE TABLE expert AS SELECT btml.gp_fit(source, $how, mean => 'zero') AS model FROM (VALUES ('$of_servers[0]'), ('$of_servers[1]')) v(source);
 SQL
 is($session->query(<<'SQL'), '20|t|t', 'a committee');
 WITH fact AS (SELECT model, (s ->> 'rows')::float8 AS n, (s ->> 'base')::float8 AS c, (s #>> '{metrics,signal}')::float8 * ((s ->> 'scale')::float8) ^ 2 AS v
