@@ -59,6 +59,7 @@ class SparseTrainer {
         Buffer<double> inducing = choose_inducing();
         TrainedSparse chosen = fit(inducing.span());
         if (!training_.moves_points || inducing.size() >= points_.size()) return chosen;
+        kernel_.noise = chosen.model.kernel().noise; // what the likelihood of few rows says may be far too little
         move_inducing(inducing);
         TrainedSparse moved = fit(inducing.span());
         chosen.evaluations = evaluations_;
@@ -150,14 +151,15 @@ TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
 // by what rows say of others, in a golden-section search of its logarithm.
 void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts) {
     constexpr double ratio = 0.6180339887498949;
-    constexpr int steps = 8;
+    constexpr int steps = 10;
     const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());
     const auto nll_at = [&](double log_noise) {
         take_posterior(collapsed, std::exp(log_noise), parts);
         uncertainty::StandardisedErrors left_out(context_);
         return leave_rows_out(parts, collapsed.inverse(), some.rows(), left_out, team_, context_).mean_nll;
     };
-    double low = std::max(std::log(min_noise), std::log(kernel_.noise) - 1), high = std::log(kernel_.noise) + 3;
+    double low = std::max(std::log(min_noise), std::log(kernel_.noise) - 1),
+           high = std::max(std::log(kernel_.noise) + 3, std::log(0.5));
     double left = high - ratio * (high - low), right = low + ratio * (high - low);
     double at_left = nll_at(left), at_right = nll_at(right);
     for (int step = 0; step < steps; step++) {
