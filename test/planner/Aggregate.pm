@@ -58,6 +58,7 @@ sub draw
 {
 	my ($self) = @_;
 	my $simple = $self->{query}{simple};
+	my $subject = $self->{query}{subject};
 	my $method = weighted(
 		count_rows => 5,
 		count_of   => 4,
@@ -65,10 +66,10 @@ sub draw
 		product    => 10,
 		spread     => 5,
 		boolean    => 3,
-		extremum   => 6,
+		extremum   => $subject eq 'extremum' || $subject eq 'fall back' ? 60 : 6,
 		arithmetic => $simple ? 5   : 2,
-		expression => $simple ? 1   : 8,
-		modified   => $simple ? 1   : 5,
+		expression => $subject eq 'outer' ? 60 : $simple ? 1 : 8,
+		modified   => $simple ? 3   : 5,
 		other      => $simple ? 0.1 : 4);
 	return $self->$method;
 }
@@ -193,21 +194,25 @@ sub column_of_bool { my ($self) = @_; return $self->{query}->column('b', 'kb') |
 sub max_product
 {
 	my ($self) = @_;
-	my @factors = map { $self->column(qw(n np x4)) . '::numeric' } 1 .. between(2, 3);
+	my @factors = map { $self->column(qw(n np kn x4)) . '::numeric' } 1 .. between(2, 3);
 	$self->{query}{scale} = 1;
 	$self->has('max(product)');
-	my $filter = chance(0.8) ? ' FILTER (WHERE ' . join(' AND ', map { "$_ >= 0" } @factors) . ')' : '';
+	my $filtered = chance(0.8) && $self->{query}{subject} ne 'fall back';
+	my $filter = $filtered ? ' FILTER (WHERE ' . join(' AND ', map { "$_ >= 0" } @factors) . ')' : '';
 	return 'max(' . join(' * ', @factors) . ")$filter";
 }
 
 sub extremum
 {
 	my ($self) = @_;
-	return $self->max_product if chance(0.2);
-	my $name = pick('min', 'max');
-	my $column = $self->column(
+	my $subject = $self->{query}{subject};
+	return $self->max_product if chance($subject eq 'fall back' ? 0.9 : 0.2);
+	my $name  = pick('min', 'max');
+	my @names = (
 		qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
 		$self->{query}{simple} ? () : qw(iv s mo kt kv kc ke ki kiv ka));
+	@names = qw(n kn) if chance($subject eq 'extremum' ? 0.9 : 0.2);
+	my $column = $self->column(@names);
 	my $type = type_of($column);
 	$self->{query}{zero} = 1 if $type =~ /float/;
 

@@ -19,7 +19,7 @@ sub text
 sub draw_around
 {
 	my ($self) = @_;
-	my $kind = weighted(
+	my $kind = $self->{subject} eq 'row around' ? pick('correlated', 'lateral') : weighted(
 		plain        => $self->{simple} ? 100 : 50,
 		prepared     => 7,
 		cursor       => 5,
@@ -58,11 +58,19 @@ sub one_value
 
 sub key_of_some_item { my ($self) = @_; return pick(@{ $self->{items} })->{alias} . '.k4'; }
 
+# Conditions with the number of the row around, which some have in an initial plan.
+sub conditions_around
+{
+	my ($self, $condition) = @_;
+	my $table = pick(@{ $self->{schema}{tables} })->{name};
+	return $self->key_of_some_item
+		. (chance(0.6) ? " $condition" : " = (SELECT max(z.k4) FROM $table z WHERE z.k4 <= zz.i)");
+}
+
 sub around_correlated
 {
-	my ($self)    = @_;
-	my $condition = pick('= zz.i', '= zz.i', '<= zz.i');
-	my $query     = $self->one_value($self->key_of_some_item . " $condition");
+	my ($self) = @_;
+	my $query = $self->one_value($self->conditions_around(pick('= zz.i', '= zz.i', '<= zz.i')));
 	$self->{statements} = ["SELECT zz.i, ($query) FROM generate_series(0, 3) zz (i)"];
 	return;
 }
@@ -70,7 +78,7 @@ sub around_correlated
 sub around_lateral
 {
 	my ($self) = @_;
-	my $query = $self->text($self->key_of_some_item . ' = zz.i');
+	my $query = $self->text($self->conditions_around('= zz.i'));
 	$self->{statements} = [ "SELECT zz.i, q.*::text FROM generate_series(0, 3) zz (i)"
 			. pick(", LATERAL ($query) q", " LEFT JOIN LATERAL ($query) q ON true") ];
 	return;

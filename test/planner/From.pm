@@ -22,14 +22,14 @@ sub draw_join
 	my ($self) = @_;
 	my $count  = weighted(1     => $self->{simple} ? 0 : 0.4, 2 => 6, 3 => 6, 4 => 4, 5 => 2, 6 => 1);
 	my $style  = weighted(comma => 5, join => 5, outer => $self->{simple} ? 2 : 6);
+	$style = 'outer' if $self->{subject} eq 'outer';
 	my $from   = '';
 	my $rows   = 1;
 
-	# Cycles, which chance alone seldom closes.
-	my @ring = chance(0.08) ? sample(2, qw(k2 k4 k8)) : ();
-	if (@ring)
+	my @ring;
+	if ($self->{subject} eq 'ring')
 	{
-		$self->has('ring');
+		@ring  = pick([qw(k4 k8)], [qw(k8 k4)], [ sample(2, qw(k2 k4 k8)) ])->@*;
 		$count = weighted(3 => 6, 4 => 2, 5 => 1, 6 => 1);
 		$style = pick('comma', 'join', 'join', 'outer');
 	}
@@ -56,7 +56,7 @@ sub draw_join
 		}
 		if ($style eq 'outer' && !$item->{lateral} && chance(0.25)) { @conditions = $self->nest($item, @conditions); }
 		my $kind =
-			$style eq 'outer' && !$item->{lateral} && chance(0.5)
+			$style eq 'outer' && !$item->{lateral} && chance($self->{subject} eq 'outer' ? 0.8 : 0.5)
 			? weighted(LEFT => 5, RIGHT => 2, FULL => $self->{simple} || $item->{nested} ? 0 : 1)
 			: 'INNER';
 		$self->has("\L$kind\E join") if $kind ne 'INNER';
@@ -112,6 +112,7 @@ sub item
 		only         => 1,
 		sample       => 0.5,
 		joined       => 2);
+	$kind = 'offset' if $self->{subject} eq 'fall back' && chance(0.6);
 	$kind = 'table'
 		if $kind eq 'view' && !@{ $schema->{views} } || $kind eq 'lateral' && ($no_lateral || !@{ $self->{items} });
 	my %item    = (alias => $alias, rows => $table->{rows}, columns => $table->{columns}, unique => 0);
@@ -145,6 +146,7 @@ sub item
 			' WHERE x2 IS NOT NULL',
 			" WHERE k4 < (SELECT max(k4) FROM $other)",
 			" WHERE EXISTS (SELECT FROM $other WHERE k4 > 1)");
+		shift @ends if $self->{subject} eq 'fall back';
 		$item{sql} = "(SELECT * FROM $name" . pick(@ends) . " OFFSET 0) $alias";
 	}
 	elsif ($kind eq 'subquery') { $item{sql} = "(SELECT $columns FROM $name WHERE k4 < 3) $alias"; }
@@ -358,7 +360,7 @@ sub draw_conditions
 		push @$where, $self->filter(pick(@{ $self->{items} }));
 	}
 	if (@{ $self->{items} } > 1 && chance($self->{simple} ? 0.02 : 0.15)) { push @$where, $self->condition_on_two; }
-	if (chance($self->{simple} ? 0.06 : 0.12)) { push @$where, $self->sublink; }
+	if ($self->{subject} eq 'sub-query' || chance($self->{simple} ? 0.04 : 0.12)) { push @$where, $self->sublink; }
 	if (chance(0.03))
 	{
 		$self->has('constant condition');
@@ -392,12 +394,15 @@ sub condition_on_two
 sub sublink
 {
 	my ($self) = @_;
-	my ($a, $b) = map { $_->{alias} } (sample(2, @{ $self->{items} }), $self->{items}[0]);
+	my ($item, $b) = (sample(2, @{ $self->{items} }), $self->{items}[0]);
+	my $a = $item->{alias};
+	$b = $b->{alias};
+	my $k = pick(grep { /^k[48]$/ } @{ $item->{columns} });
 	my ($t, $u) = map { $_->{name} } sample(2, @{ $self->{schema}{tables} });
 	my $kind = weighted(
 		exists       => 3,
 		in           => 3,
-		'not exists' => 2,
+		'not exists' => 6,
 		'not in'     => 1,
 		scalar       => 1,
 		correlated   => 1,
@@ -407,9 +412,9 @@ sub sublink
 		within       => 1);
 	$self->has("sub-query $kind");
 	return {
-		exists       => "EXISTS (SELECT 1 FROM $t z WHERE z.k4 = $a.k4" . pick('', ' AND z.x4 > 0') . ')',
-		in           => "$a.k4 IN (SELECT z.k4 FROM $t z" . pick('', ' WHERE z.x4 > 0') . ')',
-		'not exists' => "NOT EXISTS (SELECT 1 FROM $t z WHERE z.k4 = $a.k4)",
+		exists       => "EXISTS (SELECT 1 FROM $t z WHERE z.$k = $a.$k" . pick('', ' AND z.x4 > 0') . ')',
+		in           => "$a.$k IN (SELECT z.$k FROM $t z" . pick('', ' WHERE z.x4 > 0') . ')',
+		'not exists' => "NOT EXISTS (SELECT 1 FROM $t z WHERE z.$k = $a.$k)",
 		'not in'     => "$a.k4 NOT IN (SELECT z.k4 FROM $t z WHERE z.k4 IS NOT NULL)",
 		scalar       => "$a.k4 <= (SELECT avg(z.k4) FROM $t z)",
 		correlated   => "$a.k4 = (SELECT max(z.k4) FROM $t z WHERE z.k8 = $a.k4)",

@@ -17,8 +17,12 @@ sub draw
 	my ($class, $schema) = @_;
 	my $self = bless { schema => $schema, features => {}, items => [], where => [] }, $class;
 
-	# Half of the queries hold nothing but what the planner is meant to factorize, and half of those no floats.
-	$self->{simple} = chance(0.5);
+	# Half of the queries hold nothing but what the planner is meant to factorize, and half of those no floats. Half have
+	# a subject, which chance alone would seldom draw in full.
+	my @subjects = ('ring', 'ring', 'sub-query', 'extremum', 'outer', 'row around', 'fall back');
+	$self->{subject} = chance(0.5) ? '' : pick(@subjects);
+	$self->has("subject: $self->{subject}") if $self->{subject};
+	$self->{simple} = chance($self->{subject} ? 0.8 : 0.3);
 	$self->{exact}  = $self->{simple} && chance(0.5);
 	$self->draw_join;
 	$self->draw_conditions;

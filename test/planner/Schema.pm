@@ -106,7 +106,7 @@ my %measure_value = (
 	x2 => sub { between(-5,    5) },
 	x4 => sub { between(-5,    5) },
 	x8 => sub { between(-5,    5) },
-	n  => sub { between(-50,   50) / 10 },
+	n  => sub { sprintf chance(0.3) ? '%.3f' : '%.2f', between(-20, 20) / 4 },
 	np => sub { between(-5000, 5000) / 1000 },
 	f4 => sub { between(-20,   20) / 4 },
 	f8 => sub { between(-20,   20) / 4 },
@@ -161,7 +161,7 @@ sub new
 {
 	my ($class, $name) = @_;
 	my $self = bless { name => $name, reader => "${name}_reader", tables => [], views => [], sql => '' }, $class;
-	$self->{keys}    = between(2, 6);    # different keys
+	$self->{keys}    = weighted(between(2, 6) => 2, between(7, 9) => 1);    # different keys
 	$self->{folded}  = chance(0.1);      # whether there is a key of a collation that is not deterministic
 	$self->{limited} = chance(0.15);     # whether a role reads that sees some rows only
 	$self->{sql} .=
@@ -210,7 +210,7 @@ sub data
 	my $wild = chance(0.25);
 	for my $column (@columns)
 	{
-		my $nulls  = weighted(0 => 4, 0.1 => 5, 0.5 => 1, 1 => 0.15);
+		my $nulls  = weighted(0 => 4, 0.1 => 3, 0.3 => 2, 0.5 => 1, 1 => 0.15);
 		my $keys   = $table->{rows} > 90 ? $table->{rows} : $self->{keys};
 		my $skew   = weighted(1 => 5, 3 => 1);
 		my $value  = $measure_value{$column};
