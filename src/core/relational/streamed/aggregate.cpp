@@ -16,26 +16,18 @@ constexpr uint64_t negative_zero = std::bit_cast<uint64_t>(-0.0);
 class StreamedAggregate::Implementation {
   public:
     Implementation(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)
-        : plan_(plan),
+        : plan_(checked(plan)),
           sources_(std::move(sources)),
           context_(context),
           messages_(plan.tables.size()),
           counts_(plan.tables.size()),
           ranges_(plan.tables.size()),
-          parents_(plan.tables.size(), {-1, StreamedJoin::inner}),
           empty_(plan.tables.size(), false),
           bag_rows_(plan_, context),
+          order_(bag_rows_.order()),
           held_(plan.tables.size()),
-          bag_of_(plan.tables.size(), nullptr),
           nested_(plan.tables.size()) {
-        if (const char* flaw = flaw_of(plan_))
-            throw Error(ErrorCode::internal, format("a plan of a streamed join is none: %s", flaw));
-        for (size_t t = 0; t < plan_.tables.size(); t++) {
-            ranges_[t].resize(plan_.tables[t].measured.size());
-            for (const StreamedChild& child : plan_.tables[t].children)
-                parents_[child.table] = {static_cast<int>(t), child.join};
-        }
-        for (const StreamedBag& bag : plan_.bags) bag_of_[bag.table] = &bag;
+        for (size_t t = 0; t < plan_.tables.size(); t++) ranges_[t].resize(plan_.tables[t].measured.size());
     }
 
     void run(const std::function<void()>& widened) {
@@ -59,10 +51,11 @@ class StreamedAggregate::Implementation {
     StreamedCounts counts(int table) const { return counts_[table]; }
 
   private:
-    struct Parent {
-        int table;
-        StreamedJoin join;
-    };
+    static const StreamedPlan& checked(const StreamedPlan& plan) {
+        if (const char* flaw = flaw_of(plan))
+            throw Error(ErrorCode::internal, format("a plan of a streamed join is none: %s", flaw));
+        return plan;
+    }
 
     // Throws what is being handled again, and CannotDecide where memory is what lacks.
     [[noreturn]] static void explain_failure() {
@@ -78,7 +71,7 @@ class StreamedAggregate::Implementation {
 
     // Can rows of the table be in the result, as far as is known before it is read?
     bool is_needed(int table) const {
-        for (int t = table; t >= 0; t = parents_[t].table)
+        for (int t = table; t >= 0; t = order_.parent(t).table)
             if (empty_[t]) return false;
         return true;
     }
@@ -86,21 +79,21 @@ class StreamedAggregate::Implementation {
     // Notes that the message of the table is empty, and those of the tables above it that need its rows.
     void note_empty(int table) {
         empty_[table] = true;
-        const Parent& parent = parents_[table];
-        if (parent.table >= 0 && (parent.join == StreamedJoin::inner || parent.join == StreamedJoin::semi))
+        const BagOrder::Parent& parent = order_.parent(table);
+        if (parent.edge && (parent.edge->join == StreamedJoin::inner || parent.edge->join == StreamedJoin::semi))
             note_empty(parent.table);
     }
 
     void pass(int table) {
         const bool needed = prepare(table), numbered = needed && bag_rows_.is_numbered(table);
-        if (needed && bag_rows_.order().is_nested(table)) {
+        if (needed && order_.is_nested(table)) {
             nested_[table] = input_of(table);
             return;
         }
         messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table, numbered), context_.memory());
         Message& own = *messages_[table];
         if (numbered) own.number(bag_rows_.number(table), context_);
-        if (needed && bag_of_[table])
+        if (needed && order_.bag_of(table))
             pass_bag(table);
         else if (needed)
             pass_table(table);
@@ -130,7 +123,7 @@ class StreamedAggregate::Implementation {
         BagPass pass(plan_, *bag, *messages_[table], context_);
         pass.add();
         for (const auto& [of, counts] : pass.counts()) {
-            counts_[of] = {counts.rows_read, counts.rows_kept, counts.keys, counts.bytes};
+            counts_[of] = counts.counts;
             ranges_[of] = counts.ranges;
         }
         finish(table);
@@ -138,7 +131,7 @@ class StreamedAggregate::Implementation {
 
     // Takes what the bag's rows are made from out of the messages so far.
     std::unique_ptr<const BagInput> input_of(int table) {
-        std::unique_ptr<BagInput> input(new BagInput{table, bag_rows_.join_of(*bag_of_[table]), {}, {}});
+        std::unique_ptr<BagInput> input(new BagInput{table, bag_rows_.join_of(*order_.bag_of(table)), {}, {}});
         for (const StreamedChild& child : plan_.tables[table].children) {
             input->messages.push_back(std::move(messages_[child.table]));
             input->nested.push_back(std::move(nested_[child.table]));
@@ -149,9 +142,7 @@ class StreamedAggregate::Implementation {
 
     // columns: by column of a table, what equals it. Returns the same by column of its parent.
     std::map<int, int> in_parent(int table, const std::map<int, int>& columns) const {
-        const std::vector<StreamedChild>& children = plan_.tables[parents_[table].table].children;
-        const auto edge = std::find_if(children.begin(), children.end(),
-                                       [&](const StreamedChild& child) { return child.table == table; });
+        const StreamedChild* const edge = order_.parent(table).edge;
         std::map<int, int> equal;
         for (size_t k = 0; k < edge->key.size(); k++)
             if (const auto known = columns.find(plan_.tables[table].key[k]); known != columns.end())
@@ -171,9 +162,9 @@ class StreamedAggregate::Implementation {
         std::vector<KeyFilter> filters;
         std::map<int, int> columns;
         for (int column : plan_.tables[table].key) columns[column] = column;
-        for (int below = table; parents_[below].table >= 0; below = parents_[below].table) {
+        for (int below = table; order_.parent(below).edge; below = order_.parent(below).table) {
             columns = in_parent(below, columns);
-            for (const StreamedChild& child : plan_.tables[parents_[below].table].children) {
+            for (const StreamedChild& child : plan_.tables[order_.parent(below).table].children) {
                 const auto is_shared = [&](int column) { return columns.count(column) > 0; };
                 if (!hands_keys_on(child, table) || !std::all_of(child.key.begin(), child.key.end(), is_shared))
                     continue;
@@ -195,8 +186,8 @@ class StreamedAggregate::Implementation {
     // Holds the rows that are to be held before a pass. False: the table is not needed.
     bool prepare(int table) {
         if (is_needed(table) && plan_.tables[table].held) hold(table);
-        if (is_needed(table) && bag_of_[table])
-            for (int other : bag_rows_.order().tables_of(*bag_of_[table]))
+        if (const StreamedBag* const bag = order_.bag_of(table); bag && is_needed(table))
+            for (int other : order_.tables_of(*bag))
                 if (is_needed(table) && !bag_rows_.has_table(other)) hold(other);
         return is_needed(table);
     }
@@ -303,11 +294,10 @@ class StreamedAggregate::Implementation {
     std::vector<std::unique_ptr<Message>> messages_; // of the tables so far whose parents are still to come
     std::vector<StreamedCounts> counts_;
     std::vector<std::vector<StreamedRange>> ranges_;
-    std::vector<Parent> parents_;
     std::vector<bool> empty_; // the message of the table is known to be
     BagRows bag_rows_;
+    const BagOrder& order_;
     std::vector<std::unique_ptr<HeldRows>> held_;
-    std::vector<const StreamedBag*> bag_of_;              // by table: the bag that it is, or null
     std::vector<std::unique_ptr<const BagInput>> nested_; // by table: bags so far whose parents are still to come
 };
 

@@ -31,13 +31,15 @@ class BagOrder {
     // a bag and a table that the bag is joined from, all of whose attributes there are the key.
     const Edge& edge(int child) const { return edges_[child]; }
 
-  private:
     struct Parent {
         int table; // -1: there is none
         const StreamedChild* edge;
     };
-
+    const Parent& parent(int table) const { return parents_[table]; }
+    // The bag that the table is, or null.
     const StreamedBag* bag_of(int table) const;
+
+  private:
     std::vector<int> shared_attributes(const StreamedBag& bag) const;
     int first_attribute(const StreamedBag& bag) const;
     Edge edge_of(int child) const;

@@ -49,8 +49,8 @@ class BagPass::Worker {
 
     void count(std::map<int, BagCounts>& counts) const {
         BagCounts& of = counts[bag_.table];
-        of.rows_read += pass_->rows_read();
-        of.rows_kept += pass_->rows_kept();
+        of.counts.rows_read += pass_->rows_read();
+        of.counts.rows_kept += pass_->rows_kept();
         of.ranges.resize(pass_->ranges().size());
         for (size_t m = 0; m < of.ranges.size(); m++) widen(of.ranges[m], pass_->ranges()[m]);
         for (const Nested& nested : nested_)
@@ -71,7 +71,7 @@ class BagPass::Worker {
         }
         void count(std::map<int, BagCounts>& counts) const {
             worker->count(counts);
-            BagCounts& of = counts[worker->bag_.table];
+            StreamedCounts& of = counts[worker->bag_.table].counts;
             of.keys += keys;
             of.bytes = std::max(of.bytes, max_bytes);
         }

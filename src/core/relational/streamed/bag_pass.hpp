@@ -1,6 +1,7 @@
 // The pass over the rows of a bag: chunks of them are joined and find their partners on several threads.
 #pragma once
 
+#include "core/relational/streamed/aggregate.hpp"
 #include "core/relational/streamed/bag_rows.hpp"
 #include "core/relational/streamed/table_pass.hpp"
 
@@ -20,7 +21,7 @@ struct BagInput {
 
 // What people and bounds want to know of a bag, or of one nested in it.
 struct BagCounts {
-    uint64_t rows_read = 0, rows_kept = 0, keys = 0, bytes = 0; // keys, bytes: of the nested bag's message
+    StreamedCounts counts; // keys, bytes: of the nested bag's message
     std::vector<StreamedRange> ranges;
 };
 

@@ -110,14 +110,14 @@ void BagRows::clear() {
 uint64_t BagRows::number(int child) {
     const BagOrder::Edge& edge = order_.edge(child);
     Buffer<RowId> numbers(context_.memory(), what);
-    SortedRelation relation = relation_of(*edge.bag, edge.table, context_, &numbers);
+    SortedRelation relation = sorted_relation(*edge.bag, edge.table, context_, &numbers);
     const uint64_t count = relation.rows;
     numbered_.insert_or_assign(child, NumberedRows{std::move(relation), std::move(numbers)});
     return count;
 }
 
-SortedRelation BagRows::relation_of(const StreamedBag& bag, int table, RunContext& context,
-                                    Buffer<RowId>* numbers) const {
+SortedRelation BagRows::sorted_relation(const StreamedBag& bag, int table, RunContext& context,
+                                        Buffer<RowId>* numbers) const {
     RowBlocks blocks(context, "joining a cycle", 0);
     MemoryBudget& memory = context_.memory();
     const RowMask all(memory, what, tables_[table].rows, uint8_t{1});
@@ -144,7 +144,7 @@ BagJoin BagRows::join_of(const StreamedBag& bag) {
     WorkerContexts contexts(context_, team.size(), 0, what);
     const auto sort = [&](size_t i, int worker) {
         contexts.run(worker, [&](RunContext& context) {
-            relations[to_sort[i]] = relation_of(bag, tables[to_sort[i]], context);
+            relations[to_sort[i]] = sorted_relation(bag, tables[to_sort[i]], context);
         });
     };
     team.for_each(to_sort.size(), sort, [&] { contexts.poll(); });
@@ -187,7 +187,7 @@ std::vector<Key> BagJoin::bounds() const {
 }
 
 // The relation of the child's table, if its rows have all columns of the child's key; -1 otherwise.
-int BagJoin::relation_of(const StreamedChild& child) const {
+int BagJoin::relation_with(const StreamedChild& child) const {
     const auto of = std::find(tables_.begin(), tables_.end(), child.table);
     if (of == tables_.end()) return -1;
     const auto relation = of - tables_.begin();
@@ -240,7 +240,7 @@ void BagJoin::keep_met(Known& known, RunContext& context) {
 void BagJoin::look_up(const std::vector<std::unique_ptr<Message>>& children, RunContext& context) {
     for (size_t c = 0; c < children.size(); c++) {
         const StreamedChild& child = plan_.tables[bag_.table].children[c];
-        const int relation = relation_of(child);
+        const int relation = relation_with(child);
         if (relation < 0) continue;
         const auto number = static_cast<size_t>(relation);
         Known& known =

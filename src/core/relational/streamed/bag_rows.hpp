@@ -49,7 +49,7 @@ class BagJoin {
     };
 
     const SortedRelation& relation_cut() const;
-    int relation_of(const StreamedChild& child) const;
+    int relation_with(const StreamedChild& child) const;
     Buffer<uint32_t> entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
                                 RunContext& context) const;
     void keep_met(Known& known, RunContext& context);
@@ -95,8 +95,8 @@ class BagRows {
         Buffer<RowId> of_rows;
     };
 
-    SortedRelation relation_of(const StreamedBag& bag, int table, RunContext& context,
-                               Buffer<RowId>* numbers = nullptr) const;
+    SortedRelation sorted_relation(const StreamedBag& bag, int table, RunContext& context,
+                                   Buffer<RowId>* numbers = nullptr) const;
 
     const StreamedPlan& plan_;
     const BagOrder order_;
