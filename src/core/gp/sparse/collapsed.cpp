@@ -90,11 +90,16 @@ std::vector<double> Collapsed::solution() const {
     return solution;
 }
 
-Buffer<double> Collapsed::reduction() const {
+Buffer<double> Collapsed::shrinkage() const {
     Buffer<double> matrix(context_.memory(), what, size_ * size_);
     posterior_->invert(matrix.data(), team_);
     for (double& element : matrix) element = -element;
     for (size_t u = 0; u < size_; u++) matrix[u * size_ + u] += 1;
+    return matrix;
+}
+
+Buffer<double> Collapsed::reduction() const {
+    Buffer<double> matrix = shrinkage();
     sandwich_upper(matrix.data());
     return matrix;
 }
@@ -106,28 +111,26 @@ Buffer<double> Collapsed::inverse() const {
     return matrix;
 }
 
-// −(L'⁻¹(X/σ² − I + B⁻¹)L⁻¹ + bb')/2, with b = solution(): K_uu enters by L⁻¹k alone, and so by half of what the
-// covariances k would have to change by to undo it.
-Buffer<double> Collapsed::slopes_by_prior() const {
-    Buffer<double> matrix(context_.memory(), what, size_ * size_);
-    posterior_->invert(matrix.data(), team_);
-    for (size_t i = 0; i < size_ * size_; i++) matrix[i] += precision_[i] / noise_;
-    for (size_t u = 0; u < size_; u++) matrix[u * size_ + u] -= 1;
-    sandwich_upper(matrix.data());
-    const std::vector<double> solved = solution();
-    for (size_t u = 0; u < size_; u++)
-        for (size_t v = 0; v < size_; v++) matrix[u * size_ + v] = -(matrix[u * size_ + v] + solved[u] * solved[v]) / 2;
-    return matrix;
-}
-
-double Collapsed::slope_by_noise() const {
-    Buffer<double> matrix(context_.memory(), what, size_ * size_);
-    posterior_->invert(matrix.data(), team_);
-    double freedom = static_cast<double>(size_) - static_cast<double>(rows_); // K − tr B⁻¹ − n
-    for (size_t u = 0; u < size_; u++) freedom -= matrix[u * size_ + u];
+// By K_uu −(L'⁻¹(X/σ² − S)L⁻¹ + bb')/2, with S = shrinkage() and b = solution(): K_uu enters by L⁻¹k alone, and so by
+// half of what the covariances k would have to change by to undo it.
+Collapsed::Slopes Collapsed::slopes() const {
+    Slopes slopes{Buffer<double>(context_.memory(), what, size_ * size_), shrinkage(), 0};
+    double freedom = -static_cast<double>(rows_); // tr S − n
+    for (size_t u = 0; u < size_; u++) freedom += slopes.reduction[u * size_ + u];
     const double quadratic = squares_ - inner(projection_, weights_of_projection_);
     const double unexplained = std::max(0.0, weights_ * signal_ - explained_);
-    return (freedom + (quadratic + unexplained) / noise_ - inner(weights_of_projection_, weights_of_projection_)) / 2;
+    slopes.by_noise =
+        (freedom + (quadratic + unexplained) / noise_ - inner(weights_of_projection_, weights_of_projection_)) / 2;
+
+    double* const by_prior = slopes.by_prior.data();
+    for (size_t i = 0; i < size_ * size_; i++) by_prior[i] = precision_[i] / noise_ - slopes.reduction[i];
+    sandwich_upper(by_prior);
+    sandwich_upper(slopes.reduction.data());
+    const std::vector<double> solved = solution();
+    for (size_t u = 0; u < size_; u++)
+        for (size_t v = 0; v < size_; v++)
+            by_prior[u * size_ + v] = -(by_prior[u * size_ + v] + solved[u] * solved[v]) / 2;
+    return slopes;
 }
 
 } // namespace btml::gp

@@ -34,9 +34,12 @@ class Collapsed {
     Buffer<double> inverse() const;   // K × K: (K_uu + Φ/σ²)⁻¹, with Φ = Σ w·k·k'
 
     // The derivatives of the bound: by the covariances K_uu of the inducing points (K × K, symmetric), and by the
-    // logarithm of the noise.
-    Buffer<double> slopes_by_prior() const;
-    double slope_by_noise() const;
+    // logarithm of the noise; with reduction(), which those by the covariances k take.
+    struct Slopes {
+        Buffer<double> by_prior, reduction;
+        double by_noise;
+    };
+    Slopes slopes() const;
 
     size_t size() const { return size_; }
 
@@ -45,6 +48,7 @@ class Collapsed {
               algebra::Cholesky prior, ThreadTeam& team, RunContext& context);
     // The factor of B = I + X/σ² under the noise, where X = L⁻¹ΦL'⁻¹ are the moments' products.
     algebra::Cholesky posterior_factor() const;
+    Buffer<double> shrinkage() const; // I − B⁻¹
     void sandwich_upper(double* matrix) const;
 
     ThreadTeam& team_;

@@ -67,20 +67,19 @@ BoundSlopes slopes_of_bound(const SmoothKernel& kernel, std::span<const double> 
     std::vector<double>& by_parameter = slopes.parameters;
     const std::span<double> by_point(slopes.points.data(), slopes.points.size());
 
-    const Buffer<double> by_prior = collapsed.slopes_by_prior();
+    Collapsed::Slopes of_bound = collapsed.slopes();
     double diagonal = 0;
-    for (size_t u = 0; u < count; u++) diagonal += by_prior[u * count + u];
-    add_slopes_of_matrix(kernel, inducing, by_prior, by_parameter, by_point, team, context);
+    for (size_t u = 0; u < count; u++) diagonal += of_bound.by_prior[u * count + u];
+    add_slopes_of_matrix(kernel, inducing, of_bound.by_prior, by_parameter, by_point, team, context);
     for (double& slope : slopes.points) slope *= 2; // A point has covariances in a row and in a column.
 
-    Buffer<double> reduction = collapsed.reduction();
-    for (double& element : reduction) element = -element / kernel.noise;
+    for (double& element : of_bound.reduction) element = -element / kernel.noise;
     const std::vector<double> solution = collapsed.solution();
     CovarianceSlab slab(kernel, inducing, repeated, team, context);
     Buffer<double> derivatives(context.memory(), what, count * CovarianceSlab::max_rows);
     for (size_t begin = 0; begin < rows.size(); begin += CovarianceSlab::max_rows) {
         slab.load(begin);
-        find_derivatives(slab, reduction, solution, kernel.noise, derivatives.data(), team);
+        find_derivatives(slab, of_bound.reduction, solution, kernel.noise, derivatives.data(), team);
         slab.add_slopes(derivatives.data(), by_parameter, by_point);
     }
 
@@ -88,7 +87,7 @@ BoundSlopes slopes_of_bound(const SmoothKernel& kernel, std::span<const double> 
     for (const double weight : weights) sum_of_weights += weight;
     by_parameter[width] +=
         Collapsed::jitter * kernel.signal * diagonal - sum_of_weights * kernel.signal / kernel.noise / 2;
-    by_parameter[width + 1] = collapsed.slope_by_noise() - (repeat - 1) * static_cast<double>(rows.size()) / 2;
+    by_parameter[width + 1] = of_bound.by_noise - (repeat - 1) * static_cast<double>(rows.size()) / 2;
     return slopes;
 }
 
