@@ -6,6 +6,8 @@ CREATE TABLE wave AS SELECT i AS id, i * 37 % 1009 / 100.0 AS a, nullif(i * 53 %
 CREATE TABLE fitted AS SELECT kernel, btml.gp_fit('SELECT a, b, kind, y FROM wave', 'y', kernel => kernel, exemplars => 60) AS model FROM unnest('{squared_exponential,matern32,matern52,auto}'::text[]) kernel;
 SELECT kernel, (btml.summary(model)->'metrics'->>'exemplars')::int BETWEEN 20 AND 60 AS exemplars, n, rmse < 0.1 AS close, abs(coverage_90 - 0.9) < 0.08 AS covered FROM fitted, btml.gp_leave_one_out(model) ORDER BY 1;
 SELECT kernel, regexp_replace(btml.describe(model), '[-0-9.]+ (exemplars|members|leaving)', '# \1', 'g') AS description FROM fitted ORDER BY 1;
+-- What kernel sums call it.
+SELECT digest(btml.gp_fit('SELECT a, b, kind, y FROM wave', 'y', kernel => 'gaussian', exemplars => 60)) = digest(model) AS same FROM fitted WHERE kernel = 'squared_exponential';
 SELECT kernel, jsonb_object_keys(btml.summary(model)->'metrics'->'length_scales') AS compared FROM fitted WHERE kernel = 'matern32';
 -- Rows that the fit has not seen: a new place between others, no number, a category that no row has.
 SELECT kernel, max(abs(p.mean - (sin(x.a) + x.b / 2 + CASE x.kind WHEN 'high' THEN 1 ELSE 0 END))) < 0.2 AS close, max(p.sd) < 0.3 AS sure

@@ -209,6 +209,8 @@ FROM btml.density('SELECT a, b FROM scattered', 'scattered') chosen
 JOIN btml.density('SELECT a, b FROM scattered', 'scattered', (SELECT to_char(bandwidth, '9.999999EEEE')::numeric(20, 6)::float8 FROM btml.select_bandwidth('SELECT a, b FROM scattered', 'likelihood') WHERE best)) given USING (id);
 SELECT count(*), min(value) >= 0 AS mean FROM btml.kernel_regression('SELECT a, b, t, id % 3 AS weight FROM scattered', 't', 'SELECT a, b FROM scattered WHERE id < 50', scale => 'sd', kernel => 'matern32');
 SELECT count(*), min(value) >= 0 AS density FROM btml.density('SELECT a FROM scattered', 'SELECT a FROM scattered WHERE id < 50', kernel => 'epanechnikov');
+-- What Gaussian processes call it, in both places.
+SELECT count(*) FROM btml.kernel_sum('SELECT a FROM scattered', 'SELECT a FROM scattered WHERE id < 50', bandwidth => 1, kernel => 'squared_exponential') o JOIN btml.kernel_sum('SELECT a FROM scattered', 'SELECT a FROM scattered WHERE id < 50', bandwidth => 1, kernel => 'gaussian') g USING (id, value);
 SELECT * FROM btml.density('SELECT a FROM scattered WHERE false', 'SELECT 1 AS a');
 SELECT * FROM btml.density('SELECT a FROM scattered WHERE id = 1', 'SELECT 1 AS a');
 SELECT * FROM btml.density('SELECT a, 0 AS weight FROM scattered', 'SELECT 1 AS a');

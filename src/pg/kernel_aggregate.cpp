@@ -1,4 +1,5 @@
 // The SQL aggregate btml.kernel_sum_agg and its state, the type btml.kernel_sums.
+#include "core/kernel/options.hpp"
 #include "core/kernel/query_sums.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/expanded_state.hpp"
@@ -28,12 +29,9 @@ struct KernelSums : QuerySums {
 using State = ExpandedState<KernelSums>;
 
 pairwise::Kernel kernel_named(const std::string& name) {
-    const auto* const found = std::find(pairwise::kernel_names.begin(), pairwise::kernel_names.end(), name);
-    if (found == pairwise::kernel_names.end())
-        throw Error(
-            ErrorCode::invalid_argument, format("invalid value for option \"kernel\": \"%s\"", name.c_str()), "",
-            "Valid values are " + quoted_list({pairwise::kernel_names.begin(), pairwise::kernel_names.end()}) + ".");
-    return pairwise::Kernel{static_cast<uint8_t>(found - pairwise::kernel_names.begin())};
+    const OptionFacts& option = *kernel::options_table.find("kernel");
+    option.check(name);
+    return pairwise::Kernel{static_cast<uint8_t>(option.index_of(name))};
 }
 
 // Numbers of an array where they lie: queries come with every row, and are many.

@@ -59,7 +59,11 @@ std::string values(const OptionFacts& option) {
     if (option.type == OptionType::argument) return option.argument_values;
     if (option.type != OptionType::choice) return option.valid_numbers();
     std::string list;
-    for (const char* const choice : option.choices) list += (list.empty() ? "`" : ", `") + std::string(choice) + '`';
+    for (const char* const choice : option.choices) {
+        list += (list.empty() ? "`" : ", `") + std::string(choice) + '`';
+        for (const ForeignName& synonym : option.synonyms)
+            if (std::string_view(synonym.ours) == choice) list += " (or `" + std::string(synonym.name) + "`)";
+    }
     return list;
 }
 

@@ -51,7 +51,10 @@ std::string OptionFacts::valid_values() const {
 }
 
 size_t OptionFacts::index_of(const std::string& choice) const {
-    return static_cast<size_t>(std::find(choices.begin(), choices.end(), choice) - choices.begin());
+    std::string_view own = choice;
+    for (const ForeignName& synonym : synonyms)
+        if (choice == synonym.name) own = synonym.ours;
+    return static_cast<size_t>(std::find(choices.begin(), choices.end(), own) - choices.begin());
 }
 
 std::string meant_name(const std::string& given, std::vector<std::string> ours, ForeignNames foreign) {

@@ -81,6 +81,7 @@ struct OptionFacts {
     const char* argument_default = nullptr; // nothing for NULL
     Range range = {};
     Choices choices = {};
+    ForeignNames synonyms = {};      // of choices, which are taken for them
     ForeignNames foreign_names = {}; // of choices, for hints
     int64_t max_integer = std::numeric_limits<int64_t>::max();
     std::optional<double> null_value = {}; // the member's value that stands for NULL
@@ -95,6 +96,7 @@ struct OptionFacts {
     std::string valid_values() const;
     // Returns the same of numbers, NULL apart.
     std::string valid_numbers() const;
+    // By the choice's name or a synonym; their number for any other.
     size_t index_of(const std::string& choice) const;
     // Returns the choice that a similar name is of, ours or a foreign one; empty where no name is similar.
     std::string meant_by(const std::string& given) const;
@@ -120,6 +122,7 @@ struct Option : OptionFacts {
     constexpr Option null_is(double value, const char* text) const {
         return null_means(text).with(&Option::null_value, value);
     }
+    constexpr Option also_called(ForeignNames names) const { return with(&Option::synonyms, names); }
     constexpr Option elsewhere_called(ForeignNames names) const { return with(&Option::foreign_names, names); }
     constexpr Option default_is(const char* text) const { return with(&Option::argument_default, text); }
     constexpr Option is_required() const { return with(&Option::required, true); }

@@ -15,6 +15,7 @@ constexpr const char* encodings[] = {"auto", "linear", "rank"};
 constexpr const char* means[] = {"auto", "zero", "boosted"};
 constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
 constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
+constexpr ForeignName kernel_synonyms[] = {{"gaussian", "squared_exponential"}}; // as kernel sums say
 
 constexpr Option<Options> rows[] = {
     features_argument<Options>,
@@ -51,7 +52,8 @@ constexpr Option<Options> rows[] = {
     option<&Options::kernel>(
         "kernel", kernels,
         "the binary tree kernel; a smooth one, with a length scale for each feature; `auto`: which "
-        "scores better"),
+        "scores better")
+        .also_called(kernel_synonyms),
     option<&Options::exemplars>("exemplars", between(1, SparseModel::max_inducing_points),
                                 "points that a smooth kernel goes by, at most"),
     option<&Options::per_shard>("per_shard", "other servers each train an expert on the rows that they have, and a "

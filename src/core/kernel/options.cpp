@@ -11,7 +11,8 @@ constexpr Option<Options> rows[] = {
     option<&Options::bandwidth>("bandwidth", above(0), "h of the kernel; `btml.attention` has none")
         .null_is(0, "[chosen](#bandwidths) for a density and a regression; others need one"),
     option<&Options::kernel>("kernel", pairwise::kernel_names,
-                             "k, one of the [table above](#points); `btml.attention` has none"),
+                             "k, one of the [table above](#points); `btml.attention` has none")
+        .also_called(pairwise::kernel_synonyms),
     option<&Options::scale>("scale", scales, "`sd` leaves a coordinate as it is that is the same in all keys"),
     option<&Options::method>("method", methods, "see [below](#exact-or-sampled), as for the next two"),
     option<&Options::epsilon>("epsilon", above_to(0, 1), "the error that sampled values may have"),

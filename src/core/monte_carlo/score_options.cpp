@@ -41,7 +41,8 @@ constexpr Option<ScoreRequest> rows[] = {
                                   "`sd` divides each coordinate by its standard deviation, unless that is 0"),
     option<selection, score, sampling, &SamplingOptions::seed>("seed", any_number(), "of the samples"),
     option<selection, score, &ScoreOptions::kernel>("kernel", pairwise::kernel_names,
-                                                    "of the points, one of those [below](#kernels)"),
+                                                    "of the points, one of those [below](#kernels)")
+        .also_called(pairwise::kernel_synonyms),
 };
 
 } // namespace

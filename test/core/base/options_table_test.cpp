@@ -11,6 +11,7 @@ using test::caught;
 
 enum class Colour { red, green };
 constexpr const char* colours[] = {"red", "green"};
+constexpr ForeignName colour_synonyms[] = {{"scarlet", "red"}};
 constexpr ForeignName foreign_colours[] = {{"rouge", "red"}, {"verdant", "green"}};
 
 struct Inner {
@@ -34,7 +35,7 @@ constexpr Option<Paint> rows[] = {
     option<&Paint::brushes>("brushes", from(1), "").null_is(0, "as many as there are"),
     option<&Paint::gloss>("gloss", above(0), "").null_means("measured"),
     option<&Paint::drops>("drops", from(0), "").null_means("all"),
-    option<&Paint::colour>("colour", colours, "").elsewhere_called(foreign_colours),
+    option<&Paint::colour>("colour", colours, "").also_called(colour_synonyms).elsewhere_called(foreign_colours),
     option<&Paint::thinned>("thinner", colours, ""),
     option<&Paint::sprayed>("sprayed", "").not_stored(),
     option<&Paint::inner, &Inner::depth>("depth", inside(0, 1), ""),
@@ -85,6 +86,7 @@ TEST(OptionsTable, RefusesWhatIsOutOfRangeOrOfAnotherType) {
     EXPECT_EQ(assigned("colour", std::string("VERDENT")).hint,
               "Perhaps you meant \"green\". Valid values are \"red\", \"green\".");
     EXPECT_EQ(assigned("colour", std::string(1000, 'g')).hint, "Valid values are \"red\", \"green\".");
+    EXPECT_FALSE(assigned("colour", std::string("scarlet")).thrown);
     EXPECT_EQ(assigned("seed", 0.5).hint, "");
     EXPECT_EQ(table.find("wall"), nullptr);
 }
@@ -107,6 +109,13 @@ TEST(OptionsTable, WhatIsStoredIsReadBack) {
     EXPECT_TRUE(copy.thinned);
     EXPECT_FALSE(copy.sprayed);
     EXPECT_EQ(copy.inner.depth, 0.25);
+}
+
+TEST(OptionsTable, SynonymsAreStoredByTheirChoice) {
+    Paint paint, red;
+    paint.colour = Colour::green;
+    table.assign(paint, *table.find("colour"), std::string("scarlet"));
+    EXPECT_EQ(stored(paint), stored(red));
 }
 
 TEST(OptionsTable, ReadsModelsOfOtherVersions) {

@@ -2,6 +2,7 @@
 // line here and in the list.
 #pragma once
 
+#include "core/base/options_table.hpp"
 #include "core/pairwise/kernels/epanechnikov.hpp"
 #include "core/pairwise/kernels/gaussian.hpp"
 #include "core/pairwise/kernels/laplacian.hpp"
@@ -75,6 +76,9 @@ enum class Kernel : uint8_t {}; // is a place in the list
 
 template <class Shape>
 inline constexpr Kernel kernel_of{Kernels::place<Shape>()};
+
+// The Gaussian processes' word for the same kernel.
+inline constexpr ForeignName kernel_synonyms[] = {{"squared_exponential", Gaussian::name}};
 
 inline constexpr auto kernel_names = Kernels::map([]<class Shape>(std::type_identity<Shape>) { return Shape::name; });
 
