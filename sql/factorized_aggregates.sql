@@ -213,6 +213,39 @@ SELECT compare('SELECT k, sum(p.f), avg(p.f) FROM big p JOIN big q USING (k) WHE
 SELECT compare('SELECT k, min(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');
 SELECT compare('SELECT k, sum(p.f), max(p.f) FROM big p JOIN big q USING (k) WHERE k = 3 GROUP BY k', 'on');
 SELECT compare('SELECT k, avg(p.f) FROM big p JOIN big q USING (k) WHERE k = 1 GROUP BY k', 'on');
+-- A key that may raise an error has its tables joined first, and the others are factorized around them.
+SELECT why('SELECT count(*), sum(b.z) FROM a JOIN b ON a.x + 1 = b.z JOIN c ON c.m = b.m');
+SELECT compare('SELECT count(*), sum(b.z) FROM a JOIN b ON a.x + 1 = b.z JOIN c ON c.m = b.m');
+-- It falls back while workers scan, also for an initial plan that is run again.
+CREATE TABLE scanned AS SELECT i % 50 AS k, CASE i WHEN 5000 THEN numeric 'NaN' ELSE i END AS n FROM generate_series(1, 40000) i;
+ANALYZE scanned;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SELECT compare('SELECT sum(p.n) FROM scanned p JOIN c USING (k)');
+SELECT compare('SELECT sum(p.n) FROM (SELECT * FROM scanned WHERE k < (SELECT max(k) FROM scanned) OFFSET 0) p JOIN c USING (k)');
+SELECT compare('SELECT g, (SELECT sum(p.n) FROM (SELECT * FROM scanned WHERE k < (SELECT max(k) - g FROM scanned) OFFSET 0) p JOIN c USING (k)) FROM generate_series(0, 4) g');
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
+DROP TABLE scanned;
+-- What is planned in just the memory that it is expected to take has enough of it, whichever setting bounds it.
+CREATE FUNCTION fits(setting text, rows int) RETURNS boolean LANGUAGE plpgsql SET btml.force_factorize_aggregates = off
+    SET btml.factorize_aggregates = exact SET work_mem = '64MB' SET hash_mem_multiplier = 1 SET btml.memory_limit = '256MB' AS $$
+DECLARE
+    query text := 'SELECT count(*) FROM fan JOIN link USING (x) JOIN leaf USING (z)';
+    plan text;
+BEGIN
+    CREATE TABLE fan AS SELECT i % 97 AS x FROM generate_series(1, 20000) i;
+    CREATE TABLE link AS SELECT i % 97 AS x, i AS z FROM generate_series(1, rows) i;
+    CREATE TABLE leaf AS SELECT i AS z FROM generate_series(1, rows) i;
+    ANALYZE fan, link, leaf;
+    FOR kilobytes IN 64 .. 16384 BY 16 LOOP
+        PERFORM set_config(setting, kilobytes || 'kB', true);
+        EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+        CONTINUE WHEN plan !~ 'btml Factorized Aggregate';
+        EXECUTE 'EXPLAIN (ANALYZE, FORMAT json) ' || query INTO plan;
+        DROP TABLE fan, link, leaf;
+        RETURN plan !~ 'Fell Back';
+    END LOOP;
+END $$;
+SELECT setting, rows, fits(setting, rows) FROM unnest('{work_mem,btml.memory_limit}'::text[]) setting, unnest('{3000,8200,16000,33000}'::int[]) rows;
 CREATE TABLE wide AS SELECT i AS k, i % 7 AS x FROM generate_series(1, 60000) i;
 ANALYZE wide;
 SET hash_mem_multiplier = 2;

@@ -100,7 +100,8 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
         *factor = {join.table_of(relids), reinterpret_cast<Expr*>(conjunct)};
         if (factor->table < 0 && !bms_is_empty(relids))
             return join.merge(relids, "a FILTER is a condition over several tables");
-        if (!is_total(conjunct)) return "a FILTER is an expression that may raise an error";
+        if (!is_total(conjunct))
+            return "a FILTER is an expression that may raise an error; compute it in a sub-query that ends in OFFSET 0";
         if (const Refusal refusal = refuse_inner_side(join, factor->table, conjunct)) return refusal;
         shape->conditions = lappend(shape->conditions, factor);
     }
@@ -157,7 +158,8 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     group->table = join.table_of(relids);
     if (bms_is_empty(relids)) return "a grouping expression has no column";
     if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
-    if (!is_total(expression)) return "a grouping expression may raise an error";
+    if (!is_total(expression))
+        return "a grouping expression may raise an error; compute it in a sub-query that ends in OFFSET 0";
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
         group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)
@@ -205,7 +207,7 @@ Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, Query
         if (const Refusal refusal = find_aggregate(query->join, aggref, mode, shape)) return refusal;
         query->aggregates = lappend(query->aggregates, shape);
     }
-    return query->aggregates ? nullptr : "it has no aggregates";
+    return query->aggregates ? nullptr : "it has no aggregates that its result uses";
 }
 
 } // namespace btml::pg::planner

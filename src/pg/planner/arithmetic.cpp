@@ -65,7 +65,7 @@ bool take_cast(const FuncExpr* call, Arithmetic* arithmetic) {
     return true;
 }
 
-constexpr const char* out_of_range = "an expression leaves the range of its type";
+constexpr const char* out_of_range = "an expression leaves the range of its type, or is NaN";
 
 int64_t largest(Oid type) {
     return type == INT2OID ? PG_INT16_MAX : type == INT4OID ? PG_INT32_MAX : PG_INT64_MAX;

@@ -24,7 +24,7 @@ FactorizedPlan decoded(std::span<const std::byte> bytes) {
     return plan;
 }
 
-// Beyond twice what the planner would have allowed, its estimate was wrong.
+// Estimates of rows may be wrong by so much before the ordinary plan is thought better.
 uint64_t max_bytes() {
     return static_cast<uint64_t>(2 * message_memory());
 }
@@ -180,14 +180,22 @@ const char* Execution::run() {
         check_sums();
     } catch (const CannotDecide& reason) {
         forget_waiting();
-        return reason.reason;
+        return reason.reason == beyond_budget ? beyond_messages() : reason.reason;
     } catch (const Error& error) {
         forget_waiting();
-        if (error.code() == ErrorCode::memory_limit) return "memory";
+        if (error.code() == ErrorCode::memory_limit) return beyond_messages();
         throw;
     }
     forget_waiting();
     return nullptr;
+}
+
+const char* Execution::beyond_messages() const {
+    return pg_call([=, this] {
+        return MemoryContextStrdup(memory_,
+                                   psprintf("messages of more than %.0f kB, twice %s",
+                                            static_cast<double>(max_bytes()) / 1024, message_memory_setting()));
+    });
 }
 
 // Rows still wait where their table was not needed, or where the run ended early.

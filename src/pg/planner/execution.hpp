@@ -34,6 +34,7 @@ class Execution {
 
   private:
     void check_sums();
+    const char* beyond_messages() const;
     void forget_waiting();
     void check_ranges() const;
     bool stays_within(const MeasuredSum& sum) const;

@@ -17,9 +17,11 @@ Query* parse(const char* sql) {
     List* const queries = btml_compat_analyze(linitial_node(RawStmt, statements), sql);
     auto* const query = queries ? linitial_node(Query, queries) : nullptr;
     if (list_length(queries) != 1 || query->commandType == CMD_UTILITY)
-        ereport(ERROR,
-                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the statement is not a query that is planned as one"),
-                 errhint("Give a SELECT, without EXPLAIN or CREATE TABLE AS before it.")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the statement is not a query that is planned as one"),
+             errhint("Give a SELECT with values in the place of parameters, and without EXPLAIN, EXECUTE, DECLARE or "
+                     "CREATE TABLE AS before it.")));
     return query;
 }
 

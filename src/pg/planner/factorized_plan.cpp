@@ -135,7 +135,12 @@ FactorizedPlan FactorizedPlan::read(Reader& reader) {
 }
 
 double message_memory() {
-    return std::min(btml_compat_hash_memory(), static_cast<double>(memory_limit_bytes()));
+    return std::min(btml_compat_hash_memory(), static_cast<double>(memory_limit_bytes()) / 2);
+}
+
+const char* message_memory_setting() {
+    return message_memory() < btml_compat_hash_memory() ? "half of btml.memory_limit"
+                                                        : "work_mem times hash_mem_multiplier";
 }
 
 } // namespace btml::pg::planner

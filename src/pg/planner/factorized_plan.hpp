@@ -70,8 +70,11 @@ struct FactorizedPlan {
     static FactorizedPlan read(Reader& reader);
 };
 
-// Bytes that the messages of a join may take: what a hash table may, and no more than btml.memory_limit.
+// Bytes that the messages of a join are planned to take at most: what a hash table may, and no more than half of
+// btml.memory_limit, since they may turn out to take twice as many.
 double message_memory();
+// What people set to have more of it.
+const char* message_memory_setting();
 
 // Of the memory for messages, what the rows of a scan may take that wait for other tables with the same rows.
 constexpr double waiting_share = 0.25;

@@ -117,12 +117,15 @@ List* scan_target_list(const QueryShape& query) {
     return list;
 }
 
-const AggPath* cheapest_aggregate(const RelOptInfo* grouped) {
-    const AggPath* best = nullptr;
-    for (const Path* const path : items<const Path>(grouped->pathlist))
-        if (IsA(path, AggPath) && !path->param_info && (!best || path->total_cost < best->path.total_cost))
-            best = reinterpret_cast<const AggPath*>(path);
-    return best;
+// tuple_fraction: as in PlannerInfo, rows that will be asked for from 1 on, below a part of them; 0: all.
+const AggPath* cheapest_aggregate(const RelOptInfo* grouped, double tuple_fraction) {
+    Path* best = nullptr;
+    for (Path* const path : items<Path>(grouped->pathlist)) {
+        if (!IsA(path, AggPath) || path->param_info) continue;
+        const double fraction = tuple_fraction >= 1 ? tuple_fraction / path->rows : tuple_fraction;
+        if (!best || compare_fractional_path_costs(path, best, fraction) < 0) best = path;
+    }
+    return reinterpret_cast<const AggPath*>(best);
 }
 
 // The ordinary plan, which gives what our node would: grouping columns and aggregates, before HAVING. It is a copy of
@@ -157,16 +160,14 @@ int factorized_depth(const PlannerInfo* root) {
 
 Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
                      List* having) {
-    const AggPath* const best = cheapest_aggregate(grouped);
+    const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     PathParts parts = {};
     plan_parts(query, best->path.rows, &parts);
     const bool forced = force_factorize_aggregates();
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
-                        message_memory() < btml_compat_hash_memory() ? "btml.memory_limit"
-                                                                     : "work_mem times hash_mem_multiplier",
-                        message_memory() / 1024);
+                        message_memory_setting(), message_memory() / 1024);
     auto* const path = makeNode(CustomPath);
     double cost = parts.cost;
     for (int i = 0; i < parts.scans; i++) {

@@ -15,6 +15,7 @@ namespace btml::pg::planner {
 using relational::BagOrder;
 using relational::BagRows;
 using relational::HeldRows;
+using relational::Message;
 using relational::MessageLayout;
 
 // Expects as many rows as PostgreSQL does of the join of the bag's tables, and no more than the AGM bound.
@@ -123,9 +124,7 @@ void JoinPlanner::estimate() {
         planned_.cost += rows * (cpu_tuple_cost + cpu_operator_cost * static_cast<double>(operations));
         if (is_bag(place)) planned_.cost += rows * 0.5 * cpu_operator_cost;
         const double keys = place == root() ? groups_ : estimate_keys(place);
-        // An entry and the slot that it is found by.
-        const size_t words = MessageLayout(planned_.plan.streamed, place).words + 1;
-        planned_.memory += keys * static_cast<double>(words * sizeof(int64_t));
+        planned_.memory += Message::max_bytes(MessageLayout(planned_.plan.streamed, place).words, keys, rows);
         if (table(place).held) planned_.memory += rows * static_cast<double>(HeldRows::row_bytes(table(place).columns));
     }
     for (size_t i = 0; i < planned_.plan.dictionaries.size(); i++)

@@ -41,7 +41,7 @@ bool is_volatile(PlannerInfo* root, Node* expression) {
 Refusal refuse_features(const PlannerInfo* root) {
     const Query* const query = root->parse;
     if (query->commandType != CMD_SELECT) return "it is no SELECT";
-    if (!query->hasAggs) return "it has no aggregates";
+    if (!query->hasAggs) return "it has no aggregates that its result uses";
     if (query->groupingSets) return "it has grouping sets";
     if (query->hasTargetSRFs) return "its target list has a set-returning function";
     if (locks_rows(root)) return "it locks rows";
@@ -145,7 +145,7 @@ Refusal add_member(PlannerInfo* root, const EquivalenceClass* equal, const Equiv
                    Attribute** attribute, JoinShape* join) {
     const Relids relids = btml_compat_without_outer_joins(root, member->em_relids);
     const int table = join->table_of(relids);
-    if (table < 0) return join->merge(relids, "a join key is an expression over several tables");
+    if (table < 0) return "a join key is an expression over several tables";
     if (join->key(table, number)) return nullptr;
     return add_key(root, &join->tables[table], member->em_expr, equal->ec_opfamilies, equal->ec_collation, number,
                    attribute);
@@ -176,7 +176,8 @@ Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShap
     const int number = list_length(join->attributes);
     for (const EquivalenceMember* const member : items<const EquivalenceMember>(equal->ec_members)) {
         if (member->em_is_child || member->em_is_const) continue;
-        if (const Refusal refusal = add_member(root, equal, member, number, &attribute, join)) return refusal;
+        if (const Refusal refusal = add_member(root, equal, member, number, &attribute, join))
+            return join->merge(relids, refusal);
     }
     if (!attribute) return nullptr;
     join->attributes = lappend(join->attributes, attribute);
@@ -190,7 +191,8 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
                 Attribute** attribute) {
     const Oid type = exprType(as_node(expression));
     KeyType key;
-    if (!is_total(as_node(expression))) return "a join key is an expression that may raise an error";
+    if (!is_total(as_node(expression)))
+        return "a join key is an expression that may raise an error; compute it in a sub-query that ends in OFFSET 0";
     if (!key_type(type, collation, &key)) return "a join key has a type without a hash function";
     if (!compares_by_default(families, getBaseType(type)))
         return "a join key is compared in another way than its type's own";

@@ -64,6 +64,8 @@ bool restart_initial_plans(PlanState* state, void* context) {
 
 void fall_back(NodeState* state) {
     if (state->ordinary) return;
+    // Lets go of the scans' workers, which the plan would lack; a scan that was shut down could not be run again.
+    for (PlanState* const scan : items<PlanState>(state->scan.custom_ps)) ExecReScan(scan);
     const MemoryContext before = MemoryContextSwitchTo(state->estate->es_query_cxt);
     state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan_of(state)->custom_plans)), state->estate, 0);
     state->scan.custom_ps = lappend(state->scan.custom_ps, state->ordinary);

@@ -96,7 +96,9 @@ Refusal Polynomial::add_factor(Node* expression, List** terms) {
     auto* const factor = allocate<Factor>();
     auto* const term = allocate<Term>();
     *factor = {join_.table_of(join_.relids(expression)), reinterpret_cast<Expr*>(expression)};
-    if (!is_arithmetic(expression)) return "an aggregate's argument is an expression that may raise an error";
+    if (!is_arithmetic(expression))
+        return "an aggregate's argument is an expression that may raise an error; compute it in a sub-query that ends "
+               "in OFFSET 0";
     if (const Refusal refusal = refuse_inner_side(join_, factor->table, expression)) return refusal;
     if (IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull)
         return "an aggregate's argument is NULL";

@@ -225,7 +225,7 @@ TEST(StreamedLimits, MemoryThatLacksIsAReason) {
         Streamed run(test, context);
         if (const char* reason = run.run()) {
             EXPECT_LT(limit, 3'000'000U);
-            EXPECT_STREQ(reason, "more memory than btml.memory_limit");
+            EXPECT_STREQ(reason, beyond_budget);
             EXPECT_EQ(context.memory().used(), 0U);
         } else {
             EXPECT_GT(limit, 1'000'000U);

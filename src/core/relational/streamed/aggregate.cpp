@@ -62,7 +62,7 @@ class StreamedAggregate::Implementation {
         try {
             throw;
         } catch (const Error& error) {
-            if (error.code() == ErrorCode::memory_limit) refuse("more memory than btml.memory_limit");
+            if (error.code() == ErrorCode::memory_limit) refuse(beyond_budget);
             throw;
         } catch (const std::bad_alloc&) {
             refuse("more memory than there is");
@@ -122,9 +122,9 @@ class StreamedAggregate::Implementation {
         const std::unique_ptr<const BagInput> bag = input_of(table);
         BagPass pass(plan_, *bag, *messages_[table], context_);
         pass.add();
-        for (const auto& [of, counts] : pass.counts()) {
-            counts_[of] = counts.counts;
-            ranges_[of] = counts.ranges;
+        for (const auto& [of, report] : pass.reports()) {
+            counts_[of] = report.counts;
+            ranges_[of] = report.ranges;
         }
         finish(table);
     }

@@ -15,6 +15,9 @@ struct CannotDecide {
     const char* reason;
 };
 
+// The reason where the budget of the run's context is the limit.
+inline constexpr const char* beyond_budget = "more memory than is allowed";
+
 // One number of the result. absent: no row added anything (the count is 0 then).
 struct StreamedCell {
     bool absent;

@@ -7,14 +7,14 @@
 namespace btml::relational {
 
 BagOrder::BagOrder(const StreamedPlan& plan)
-    : plan_(plan), parents_(plan.tables.size(), {-1, nullptr}), edges_(plan.tables.size()) {
+    : plan_(plan), parents_(plan.tables.size(), {-1, nullptr}), numbered_(plan.tables.size()) {
     for (size_t parent = 0; parent < plan.tables.size(); parent++)
         for (const StreamedChild& child : plan.tables[parent].children)
             parents_[child.table] = {static_cast<int>(parent), &child};
     for (int table = plan.root(); table >= 0; table--)
         if (const StreamedBag* const bag = bag_of(table)) first_[table] = first_attribute(*bag);
     for (size_t child = 0; child < plan.tables.size(); child++)
-        if (parents_[child].edge) edges_[child] = edge_of(static_cast<int>(child));
+        if (parents_[child].edge) numbered_[child] = numbered_edge(static_cast<int>(child));
 }
 
 std::vector<int> BagOrder::attributes_in(int table, const std::vector<int>& order) const {
@@ -75,8 +75,8 @@ bool BagOrder::is_nested(int table) const {
 
 // The bag and the table that an edge of the join tree is between, if the table's rows number its message. Chunks of a
 // bag, which are made on several threads, add to different numbers.
-BagOrder::Edge BagOrder::edge_of(int child) const {
-    Edge edge;
+BagOrder::NumberedEdge BagOrder::numbered_edge(int child) const {
+    NumberedEdge edge;
     const int parent = parents_[child].table;
     for (const StreamedBag& bag : plan_.bags)
         if (bag.table == child || bag.table == parent) edge = {&bag, bag.table == child ? parent : child};
@@ -86,13 +86,13 @@ BagOrder::Edge BagOrder::edge_of(int child) const {
           &of_table = edge.table == child ? below : above;
     std::vector<std::pair<int, int>> key;
     for (size_t k = 0; k < of_bag.size(); k++) key.emplace_back(of_table[k], edge.bag->attributes[of_bag[k]]);
-    const std::vector<int> order = attributes(*edge.bag), attributes = attributes_in(edge.table, order);
+    const std::vector<int> order = attributes(*edge.bag), of_rows = attributes_in(edge.table, order);
     const bool is_whole_key =
-        !key.empty() && key.size() == attributes.size() && std::all_of(key.begin(), key.end(), [&](const auto& pair) {
+        !key.empty() && key.size() == of_rows.size() && std::all_of(key.begin(), key.end(), [&](const auto& pair) {
             const std::vector<std::pair<int, int>>& of = plan_.attributes[edge.table];
             return std::find(of.begin(), of.end(), pair) != of.end();
         });
-    return is_whole_key && (edge.table == child || attributes.front() == order.front()) ? edge : Edge{};
+    return is_whole_key && (edge.table == child || of_rows.front() == order.front()) ? edge : NumberedEdge{};
 }
 
 std::vector<int> BagOrder::attributes(const StreamedBag& bag) const {

@@ -13,8 +13,8 @@ class BagOrder {
     // Keeps a reference to the plan.
     explicit BagOrder(const StreamedPlan& plan);
 
-    // A bag and the table at the other end of an edge of the join tree.
-    struct Edge {
+    // A bag and the table at the other end of an edge of the join tree, whose rows number the edge's message.
+    struct NumberedEdge {
         const StreamedBag* bag = nullptr;
         int table = -1;
     };
@@ -29,7 +29,7 @@ class BagOrder {
     bool is_nested(int table) const;
     // The edge from this table to its parent if the message has numbers for keys, else one without a bag: it is between
     // a bag and a table that the bag is joined from, all of whose attributes there are the key.
-    const Edge& edge(int child) const { return edges_[child]; }
+    const NumberedEdge& numbered(int child) const { return numbered_[child]; }
 
     struct Parent {
         int table; // -1: there is none
@@ -42,12 +42,12 @@ class BagOrder {
   private:
     std::vector<int> shared_attributes(const StreamedBag& bag) const;
     int first_attribute(const StreamedBag& bag) const;
-    Edge edge_of(int child) const;
+    NumberedEdge numbered_edge(int child) const;
 
     const StreamedPlan& plan_;
-    std::vector<Parent> parents_; // by table
-    std::map<int, int> first_;    // by bag's table: the attribute that its join begins with
-    std::vector<Edge> edges_;     // by child
+    std::vector<Parent> parents_;        // by table
+    std::map<int, int> first_;           // by bag's table: the attribute that its join begins with
+    std::vector<NumberedEdge> numbered_; // by child
 };
 
 } // namespace btml::relational

@@ -47,14 +47,14 @@ class BagPass::Worker {
                        });
     }
 
-    void count(std::map<int, BagCounts>& counts) const {
-        BagCounts& of = counts[bag_.table];
+    void report(std::map<int, BagReport>& reports) const {
+        BagReport& of = reports[bag_.table];
         of.counts.rows_read += pass_->rows_read();
         of.counts.rows_kept += pass_->rows_kept();
         of.ranges.resize(pass_->ranges().size());
         for (size_t m = 0; m < of.ranges.size(); m++) widen(of.ranges[m], pass_->ranges()[m]);
         for (const Nested& nested : nested_)
-            if (nested.worker) nested.count(counts);
+            if (nested.worker) nested.report(reports);
     }
 
   private:
@@ -69,9 +69,9 @@ class BagPass::Worker {
             max_bytes = std::max(max_bytes, message->bytes());
             return message->entries() > 0;
         }
-        void count(std::map<int, BagCounts>& counts) const {
-            worker->count(counts);
-            StreamedCounts& of = counts[worker->bag_.table].counts;
+        void report(std::map<int, BagReport>& reports) const {
+            worker->report(reports);
+            StreamedCounts& of = reports[worker->bag_.table].counts;
             of.keys += keys;
             of.bytes = std::max(of.bytes, max_bytes);
         }
@@ -126,7 +126,7 @@ void BagPass::add() {
 void BagPass::add_in_order() {
     Worker worker(plan_, bag_, own_, context_, context_.memory());
     for (size_t chunk = 0; chunk < chunks(); chunk++) worker.add(bounds_[chunk], bounds_[chunk + 1]);
-    worker.count(counts_);
+    worker.report(reports_);
 }
 
 void BagPass::add_by_number() {
@@ -142,7 +142,7 @@ void BagPass::add_by_number() {
     };
     team.for_each(chunks(), add, [&] { contexts.poll(); });
     for (const std::unique_ptr<Worker>& worker : workers)
-        if (worker) worker->count(counts_);
+        if (worker) worker->report(reports_);
 }
 
 void BagPass::add_by_chunks(bool disjoint) {
@@ -169,7 +169,7 @@ void BagPass::add_by_chunks(bool disjoint) {
     }
     if (disjoint) own_.index(team, contexts);
     for (const std::unique_ptr<Worker>& worker : workers)
-        if (worker) worker->count(counts_);
+        if (worker) worker->report(reports_);
 }
 
 } // namespace btml::relational

@@ -20,7 +20,7 @@ struct BagInput {
 };
 
 // What people and bounds want to know of a bag, or of one nested in it.
-struct BagCounts {
+struct BagReport {
     StreamedCounts counts; // keys, bytes: of the nested bag's message
     std::vector<StreamedRange> ranges;
 };
@@ -33,7 +33,7 @@ class BagPass {
     void add();
 
     // By table: what became of the bag and those nested in it.
-    const std::map<int, BagCounts>& counts() const { return counts_; }
+    const std::map<int, BagReport>& reports() const { return reports_; }
 
   private:
     class Worker;
@@ -49,7 +49,7 @@ class BagPass {
     Message& own_;
     RunContext& context_;
     std::vector<Key> bounds_; // of chunks
-    std::map<int, BagCounts> counts_;
+    std::map<int, BagReport> reports_;
 };
 
 } // namespace btml::relational

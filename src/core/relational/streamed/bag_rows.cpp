@@ -108,7 +108,7 @@ void BagRows::clear() {
 }
 
 uint64_t BagRows::number(int child) {
-    const BagOrder::Edge& edge = order_.edge(child);
+    const BagOrder::NumberedEdge& edge = order_.numbered(child);
     Buffer<RowId> numbers(context_.memory(), what);
     SortedRelation relation = sorted_relation(*edge.bag, edge.table, context_, &numbers);
     const uint64_t count = relation.rows;
@@ -131,7 +131,7 @@ BagJoin BagRows::join_of(const StreamedBag& bag) {
     int number = -1;
     for (size_t r = 0; r < tables.size(); r++) {
         const int table = tables[r];
-        const bool is_parent = order_.edge(bag.table).table == table, is_child = order_.edge(table).bag == &bag;
+        const bool is_parent = order_.numbered(bag.table).table == table, is_child = order_.numbered(table).bag == &bag;
         if (is_parent) number = static_cast<int>(r);
         const auto numbered = is_parent || is_child ? numbered_.find(is_parent ? bag.table : table) : numbered_.end();
         if (numbered == numbered_.end())

@@ -27,7 +27,7 @@ class BagJoin {
 
     // Looks up what the rows of the bag's children meet, for those children that the bag is joined from with all of
     // their keys: a row of such a relation meets one entry, in however many rows of the bag it is.
-    // Messages are null of nested bags, which are not.
+    // A nested bag has no message yet, but null, and is left out.
     void look_up(const std::vector<std::unique_ptr<Message>>& children, RunContext& context);
 
     // The keys of the first attribute that chunks begin with, and the end of the last. They do not depend on how many
@@ -79,7 +79,7 @@ class BagRows {
     void add_table(int table, const HeldRows& rows);
     bool has_table(int table) const { return !tables_[table].keys.empty(); }
     // Whether the message of the table has numbers for keys: those of the rows of the other table's sorted relation.
-    bool is_numbered(int child) const { return order_.edge(child).bag; }
+    bool is_numbered(int child) const { return order_.numbered(child).bag; }
     // Numbers the keys of such a message, after the table was added. Returns how many there are.
     uint64_t number(int child);
     // The numbers of the table's rows; rows without a key have the number of keys.

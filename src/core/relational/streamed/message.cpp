@@ -54,6 +54,18 @@ Message::Message(MessageLayout layout, MemoryBudget& memory)
     for (size_t w = 0; w < layout_.null_words; w++) null_entry_[layout_.key_words + layout_.groups + w] = ~uint64_t{0};
 }
 
+// Room is made for a batch of rows at a time, as if each were a new entry; slots that grow are there twice.
+double Message::max_bytes(size_t words, double entries, double rows) {
+    const double most = std::max(entries, std::min(entries + RowBatch::max_rows, rows));
+    double slots = min_slots, before = 0, room = std::max(1.0, std::min<double>(RowBatch::max_rows, rows));
+    while (2 * most > slots) {
+        before = slots;
+        slots *= slots < cached_slots ? 4 : 2;
+    }
+    while (room < most) room *= 2;
+    return (slots + before + room * static_cast<double>(words)) * sizeof(uint64_t);
+}
+
 // Finds the entry with this hash for which equal(number) holds, or the free slot that it would have.
 template <class Equal>
 uint32_t Message::find_slot(uint32_t hash, const Equal& equal, uint64_t& slot) const {

@@ -52,6 +52,9 @@ class Message {
 
     Message(MessageLayout layout, MemoryBudget& memory);
 
+    // The most bytes that a message of so many words an entry takes until these rows have made so many entries of it.
+    static double max_bytes(size_t words, double entries, double rows);
+
     const MessageLayout& layout() const { return layout_; }
     uint32_t entries() const { return count_; }
     uint64_t bytes() const {
