@@ -253,6 +253,17 @@ SET work_mem = '64kB';
 SELECT compare('SELECT count(*), sum(p.x * q.x) FROM wide p JOIN wide q USING (k)');
 SELECT why('SELECT p.k, count(*) FROM wide p JOIN wide q USING (k) GROUP BY p.k');
 SELECT why('SELECT p.k, sum(p.x::numeric * q.x) FROM wide p JOIN wide q USING (k) GROUP BY p.k');
+-- How wide a cycle's bags are.
+CREATE FUNCTION width(query text) RETURNS text LANGUAGE plpgsql SET btml.force_factorize_aggregates = on AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+    RETURN plan->0->'Plan'->>'Hypertree Width';
+END $$;
+SELECT width('SELECT count(*) FROM wide p JOIN wide q ON q.k = p.x JOIN wide r ON r.k = q.x') AS path,
+    width('SELECT count(*) FROM wide p JOIN wide q ON q.k = p.x JOIN wide r ON r.k = q.x AND r.x = p.k') AS triangle,
+    width('SELECT count(*) FROM wide p JOIN wide q ON q.k = p.x JOIN wide r ON r.k = q.x JOIN wide s ON s.k = r.x AND s.x = p.k') AS four_cycle;
 -- Values of text are held once, and the keys of a cycle's tables beside the tables.
 CREATE TABLE words AS SELECT repeat(i::text, 30) AS t, i AS k, -i AS l FROM generate_series(1, 1000) i;
 ANALYZE words;

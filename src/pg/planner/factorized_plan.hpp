@@ -87,6 +87,7 @@ struct PlannedJoin {
     std::vector<List*> columns; // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
     double cost = 0;            // beyond that of the scans
     double memory = 0;          // in bytes
+    double width = 1;           // the fractional hypertree width of the inner joins; 1: acyclic
     std::string description;    // the join tree, for people
     std::string shared_scans;   // which tables are read by the scan of another, for people; empty: none
 };

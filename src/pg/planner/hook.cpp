@@ -28,7 +28,7 @@ Verdicts* verdicts = nullptr;
 struct PathParts {
     Const* plan;
     char *description, *shared_scans;
-    double cost, memory;
+    double cost, memory, width;
     int scans;
     int* tables;    // by scan: of the query's shape
     List** columns; // by scan: of Expr*
@@ -78,6 +78,7 @@ void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
                   pg_call([&] { return pstrdup(planned.shared_scans.c_str()); }),
                   planned.cost,
                   planned.memory,
+                  planned.width,
                   static_cast<int>(tables.size()),
                   plain_copy(tables),
                   plain_copy(columns),
@@ -140,11 +141,12 @@ Path* ordinary_path(const AggPath* best, const List* scan_targets) {
     return &path->path;
 }
 
-// What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, and the
-// scans that several tables share.
+// What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
+// that several tables share, and the width.
 List* descriptions(const PathParts& parts, double join_rows) {
-    return list_make4(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
-                      makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans));
+    return list_make5(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
+                      makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans),
+                      makeString(psprintf("%.2f", parts.width)));
 }
 
 // How many factorized queries stand one within another among the sub-queries of this one, and itself.

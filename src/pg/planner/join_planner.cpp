@@ -52,6 +52,7 @@ void JoinPlanner::find_inner_tree(int root) {
     }
     const auto at = static_cast<int>(std::find(inner.begin(), inner.end(), root) - inner.begin());
     const relational::JoinShape shape = relational::join_shape(attributes, rows, at, context_);
+    planned_.width = shape.width;
     bags_ = shape.bags;
     bag_bounds_ = shape.bag_bounds;
     nodes_.resize(join_.table_count + bags_.size());

@@ -179,6 +179,8 @@ void explain(CustomScanState* scan, List*, ExplainState* out) {
     if (const char* const shared = strVal(lfourth(descriptions)); *shared)
         ExplainPropertyText("Shared Scans", shared, out);
     if (out->costs) {
+        if (const double width = atof(strVal(list_nth(descriptions, 4))); width > 1)
+            ExplainPropertyFloat("Hypertree Width", nullptr, width, 2, out);
         ExplainPropertyFloat("Join Rows", nullptr, atof(strVal(lsecond(descriptions))), 0, out);
         ExplainPropertyFloat("Message Memory", "kB", atof(strVal(lthird(descriptions))), 0, out);
     }
