@@ -1,10 +1,9 @@
 // How well Gaussian processes predict: gp_accuracy DIRECTORY [OPTION]... SET...
 //
 // Options: --kernel=tree|squared_exponential|matern32|matern52|auto, --exemplars=N,
-// --encoding=auto|linear|rank, --mean=auto|zero|boosted, --combine=auto|mixture|kernel_sum|boosted, --members=N,
-// --evaluations=N, --threads=2,
-// --seeds=3 (0, 1, …),
-// --seed=S (this one alone), --validation, --verbose.
+// --exemplar_objective=likelihood|variance, --encoding=auto|linear|rank, --mean=auto|zero|boosted,
+// --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2, --seeds=3 (0, 1, …), --seed=S
+// (this one alone), --validation, --verbose.
 //
 // SET.csv.gz in the directory has one row per line, numbers alone, the target last. For each seed the rows are split as
 // by the paper's authors: a permutation by numpy's legacy generator, the first 80 % to learn from, of those the first
@@ -225,6 +224,9 @@ int main(int count, char** arguments) {
                                   KernelChoice::matern52, KernelChoice::automatic});
         else if (is(argument, "--exemplars=", value))
             settings.options.exemplars = std::atoi(value);
+        else if (is(argument, "--exemplar_objective=", value))
+            settings.options.exemplar_objective =
+                choice_of(value, {ExemplarObjective::likelihood, ExemplarObjective::variance});
         else if (is(argument, "--encoding=", value))
             settings.options.encoding =
                 choice_of(value, {NumberEncoding::automatic, NumberEncoding::linear, NumberEncoding::rank});
@@ -250,9 +252,10 @@ int main(int count, char** arguments) {
             sets.push_back(argument);
     }
     if (sets.empty()) {
-        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
-                             "[--encoding=auto] [--mean=auto] [--members=N] [--evaluations=N] "
-                             "[--threads=2] [--seeds=3] [--seed=S] [--validation] [--verbose] SET...\n");
+        std::fprintf(stderr,
+                     "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
+                     "[--exemplar_objective=likelihood] [--encoding=auto] [--mean=auto] [--members=N] "
+                     "[--evaluations=N] [--threads=2] [--seeds=3] [--seed=S] [--validation] [--verbose] SET...\n");
         return 2;
     }
     std::puts(

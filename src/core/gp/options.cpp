@@ -181,6 +181,10 @@ const char* name_of(Mean mean) {
     return means[static_cast<size_t>(mean)];
 }
 
+const char* name_of(ExemplarObjective objective) {
+    return exemplar_objectives[static_cast<size_t>(objective)];
+}
+
 const char* name_of(Search search) {
     return searches[static_cast<size_t>(search)];
 }

@@ -72,5 +72,6 @@ const char* name_of(Search search);
 const char* name_of(KernelChoice kernel);
 const char* name_of(NumberEncoding encoding);
 const char* name_of(Mean mean);
+const char* name_of(ExemplarObjective objective);
 
 } // namespace btml::gp
