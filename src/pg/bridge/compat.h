@@ -406,6 +406,18 @@ btml_compat_hash_memory(void)
 	return hash_mem_multiplier * work_mem * 1024.0;
 }
 
+/* From 18 on paths count their disabled nodes; before, these made their costs grow. */
+static inline void
+btml_compat_add_disabled_nodes(Path *path, const Path *child)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes += child->disabled_nodes;
+#else
+	(void) path;
+	(void) child;
+#endif
+}
+
 /* Before 15 every custom scan was taken to project. */
 #if PG_VERSION_NUM >= 150000
 #define btml_compat_custom_path_flags CUSTOMPATH_SUPPORT_PROJECTION

@@ -175,6 +175,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     for (int i = 0; i < parts.scans; i++) {
         Path* const scan = scan_path(root, query.join.tables[parts.tables[i]], parts.columns[i]);
         cost += scan->total_cost;
+        if (!forced) btml_compat_add_disabled_nodes(&path->path, scan);
         path->custom_paths = lappend(path->custom_paths, scan);
     }
     List* const targets = scan_target_list(query);
