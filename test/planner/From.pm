@@ -394,9 +394,8 @@ sub condition_on_two
 sub sublink
 {
 	my ($self) = @_;
-	my ($item, $b) = (sample(2, @{ $self->{items} }), $self->{items}[0]);
-	my $a = $item->{alias};
-	$b = $b->{alias};
+	my ($item, $other) = (sample(2, @{ $self->{items} }), $self->{items}[0]);
+	my ($a, $b) = map { $_->{alias} } $item, $other;
 	my $k = pick(grep { /^k[48]$/ } @{ $item->{columns} });
 	my ($t, $u) = map { $_->{name} } sample(2, @{ $self->{schema}{tables} });
 	my $kind = weighted(

@@ -175,19 +175,15 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
 }
 
 const char* Execution::run() {
+    const char* reason = nullptr;
     try {
         aggregate_->run([this] { check_ranges(); });
         check_sums();
-    } catch (const CannotDecide& reason) {
-        forget_waiting();
-        return reason.reason == beyond_budget ? beyond_messages() : reason.reason;
-    } catch (const Error& error) {
-        forget_waiting();
-        if (error.code() == ErrorCode::memory_limit) return beyond_messages();
-        throw;
+    } catch (const CannotDecide& why) {
+        reason = why.reason == beyond_budget ? beyond_messages() : why.reason;
     }
     forget_waiting();
-    return nullptr;
+    return reason;
 }
 
 const char* Execution::beyond_messages() const {

@@ -2,6 +2,7 @@
 #include "streamed_run.hpp"
 
 #include "caught.hpp"
+#include "core/relational/streamed/message.hpp"
 
 #include <gtest/gtest.h>
 
@@ -225,13 +226,42 @@ TEST(StreamedLimits, MemoryThatLacksIsAReason) {
         Streamed run(test, context);
         if (const char* reason = run.run()) {
             EXPECT_LT(limit, 3'000'000U);
-            EXPECT_STREQ(reason, beyond_budget);
+            EXPECT_STREQ(reason, "more memory than is allowed");
             EXPECT_EQ(context.memory().used(), 0U);
         } else {
             EXPECT_GT(limit, 1'000'000U);
             EXPECT_TRUE(run.aggregate->cell(0, 0).integer == 20'000);
             EXPECT_LT(context.memory().used(), 10'000U); // messages are given back once they are read
         }
+    }
+}
+
+// A message of so many entries, within the limit; they have keys of their own, and each comes so often.
+void fill_message(const MessageLayout& layout, uint32_t entries, uint32_t times, uint64_t limit) {
+    QuietContext context(1, limit), other;
+    Message message(layout, context.memory());
+    KeyBatch keys(layout.key_words, other.memory());
+    std::array<uint64_t*, RowBatch::max_rows> to;
+    const uint32_t rows = entries * times;
+    for (uint32_t begin = 0; begin < rows; begin += keys.count) {
+        keys.count = std::min(rows - begin, RowBatch::max_rows);
+        for (uint32_t i = 0; i < keys.count; i++) keys.key(i)[0] = (begin + i) % entries;
+        keys.hash();
+        message.find_or_add(keys, to.data(), context);
+    }
+    EXPECT_EQ(message.entries(), entries);
+}
+
+TEST(StreamedLimits, MessagesTakeWhatIsExpected) {
+    const StreamedJoinTest test = two_children(StreamedJoin::inner, 1, 1);
+    const MessageLayout layout(test.plan, 0);
+    ASSERT_EQ(layout.full_key_words(), 1U);
+    for (uint32_t entries : {100, 129, 1024, 1025, 3000, 8191, 8193, 16'385, 20'000, 32'768, 33'000, 65'537, 200'000}) {
+        const auto bytes = static_cast<uint64_t>(Message::max_bytes(layout.words, entries, entries));
+        fill_message(layout, entries, 1, bytes);
+        EXPECT_TRUE(caught([&] { fill_message(layout, entries, 1, bytes / 4 * 3); }).thrown) << entries;
+        fill_message(layout, entries, 3,
+                     static_cast<uint64_t>(Message::max_bytes(layout.words, entries, 3.0 * entries)));
     }
 }
 

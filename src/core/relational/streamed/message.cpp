@@ -56,13 +56,13 @@ Message::Message(MessageLayout layout, MemoryBudget& memory)
 
 // Room is made for a batch of rows at a time, as if each were a new entry; slots that grow are there twice.
 double Message::max_bytes(size_t words, double entries, double rows) {
-    const double most = std::max(entries, std::min(entries + RowBatch::max_rows, rows));
+    const double reserved = std::max(entries, std::min(entries + RowBatch::max_rows, rows));
     double slots = min_slots, before = 0, room = std::max(1.0, std::min<double>(RowBatch::max_rows, rows));
-    while (2 * most > slots) {
+    while (2 * reserved > slots) {
         before = slots;
         slots *= slots < cached_slots ? 4 : 2;
     }
-    while (room < most) room *= 2;
+    while (room < reserved) room *= 2;
     return (slots + before + room * static_cast<double>(words)) * sizeof(uint64_t);
 }
 

@@ -52,7 +52,8 @@ class Message {
 
     Message(MessageLayout layout, MemoryBudget& memory);
 
-    // The most bytes that a message of so many words an entry takes until these rows have made so many entries of it.
+    // The bytes that a message of so many words an entry takes at most, until these rows have made so many entries of
+    // it; rows come in full batches.
     static double max_bytes(size_t words, double entries, double rows);
 
     const MessageLayout& layout() const { return layout_; }
