@@ -1,7 +1,7 @@
 // Streamed aggregates in the core alone: rows that find partners and add to a message, and joins of a graph's edges.
 #include "core/base/rng.hpp"
 #include "core/relational/streamed/aggregate.hpp"
-#include "core/relational/streamed/join_shape.hpp"
+#include "core/relational/streamed/join_decomposition.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -139,25 +139,25 @@ std::vector<int> columns_of(const std::vector<int>& attributes, const std::vecto
 BenchJoin pattern_join(const std::vector<std::vector<int>>& pattern, const Columns& edges) {
     QuietContext context;
     const std::vector<double> sizes(pattern.size(), static_cast<double>(edges[0].size()));
-    const JoinShape shape = join_shape(pattern, sizes, -1, context);
+    const JoinDecomposition found = decompose_join(pattern, sizes, -1, context);
     std::vector<std::vector<int>> attributes = pattern;
-    attributes.insert(attributes.end(), shape.bags.begin(), shape.bags.end());
+    attributes.insert(attributes.end(), found.bags.begin(), found.bags.end());
     std::vector<int> place(attributes.size());
-    for (size_t i = 0; i < shape.order.size(); i++) place[static_cast<size_t>(shape.order[i])] = static_cast<int>(i);
+    for (size_t i = 0; i < found.order.size(); i++) place[static_cast<size_t>(found.order[i])] = static_cast<int>(i);
     BenchJoin join;
     join.plan.tables.resize(attributes.size());
     join.tables.resize(attributes.size());
-    if (!shape.bags.empty()) join.plan.attributes.resize(attributes.size());
+    if (!found.bags.empty()) join.plan.attributes.resize(attributes.size());
     for (size_t n = 0; n < attributes.size(); n++) {
         const bool bag = n >= pattern.size();
         const auto at = static_cast<size_t>(place[n]);
         StreamedTable& table = join.plan.tables[at];
         table.columns.assign(attributes[n].size(), StreamedType::integer);
-        table.held = !bag && !shape.bags.empty();
+        table.held = !bag && !found.bags.empty();
         join.tables[at] = bag ? nullptr : &edges;
         if (bag) join.plan.bags.push_back({place[n], attributes[n]});
         if (table.held) join.plan.attributes[at] = {{0, attributes[n][0]}, {1, attributes[n][1]}};
-        const JoinShape::Node& node = shape.nodes[n];
+        const JoinDecomposition::Node& node = found.nodes[n];
         if (node.parent < 0) continue;
         const auto parent = static_cast<size_t>(node.parent);
         table.key = columns_of(attributes[n], node.separator);

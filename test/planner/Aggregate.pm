@@ -69,7 +69,7 @@ sub draw
 		extremum   => $subject eq 'extremum' || $subject eq 'fall back' ? 60 : 6,
 		arithmetic => $simple ? 5   : 2,
 		expression => $subject eq 'outer' ? 60 : $simple ? 1 : 8,
-		modified   => $simple ? 3   : 5,
+		modified   => $subject eq 'filter' ? 60 : $simple ? 3 : 5,
 		other      => $simple ? 0.1 : 4);
 	return $self->$method;
 }
@@ -318,16 +318,23 @@ sub modified
 {
 	my ($self) = @_;
 	my $x      = $self->column('x4', 'k4', 'x8');
-	my $kind = weighted(filter => 4, 'filter of two tables' => 1, distinct => 3, 'order by' => 1, 'filter count' => 2);
+	my $filtered = $self->{query}{subject} eq 'filter';
+	my $kind     = weighted(
+		filter                 => $filtered ? 40 : 4,
+		'filter of two tables' => 1,
+		distinct               => 3,
+		'order by'             => 1,
+		'filter count'         => $filtered ? 20 : 2);
 	$self->has("aggregate with $kind");
 	my ($table) = $x =~ /^(\w)/;
-	my $name = pick('sum', 'count', 'min', 'avg');
+	my $name      = pick('sum', 'count', 'min', 'avg');
+	my $condition = pick("$table.k4 > 0", "$x <> 1", "$x < 3", "NOT ($x = 0)", "$x IS NULL OR $x > 0");
 	return {
-		filter                 => "$name($x) FILTER (WHERE $table.k4 > 0)",
+		filter                 => "$name(" . pick($x, $x, '1', "$table.k8") . ") FILTER (WHERE $condition)",
 		'filter of two tables' => "$name($x) FILTER (WHERE " . $self->column('k4') . ' > 0)',
 		distinct               => "$name(DISTINCT $x)",
 		'order by'             => "array_agg($x ORDER BY $x)",
-		'filter count'         => "count(*) FILTER (WHERE $table.k4 IS NOT NULL)"
+		'filter count'         => 'count(*) FILTER (WHERE ' . pick("$table.k4 IS NOT NULL", $condition) . ')'
 	}->{$kind};
 }
 

@@ -396,7 +396,12 @@ sub sublink
 	my ($self) = @_;
 	my ($item, $other) = (sample(2, @{ $self->{items} }), $self->{items}[0]);
 	my ($a, $b) = map { $_->{alias} } $item, $other;
-	my $k = pick(grep { /^k[48]$/ } @{ $item->{columns} });
+	my @keys = grep { /^k[48]$/ } @{ $item->{columns} };
+
+	# Rows that another join or condition asks for have no NULL in its key.
+	my $asked = join ' ', $self->{from}, @{ $self->{where} };
+	my @free  = grep { $asked !~ /\b$a\.$_\b/ } @keys;
+	my $k     = pick(@free ? @free : @keys);
 	my ($t, $u) = map { $_->{name} } sample(2, @{ $self->{schema}{tables} });
 	my $kind = weighted(
 		exists       => 3,

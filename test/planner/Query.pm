@@ -19,7 +19,7 @@ sub draw
 
 	# Half of the queries hold nothing but what the planner is meant to factorize, and half of those no floats. Half have
 	# a subject, which chance alone would seldom draw in full.
-	my @subjects = ('ring', 'ring', 'sub-query', 'extremum', 'outer', 'row around', 'fall back');
+	my @subjects = ('ring', 'ring', 'sub-query', 'extremum', 'outer', 'row around', 'fall back', 'filter');
 	$self->{subject} = chance(0.5) ? '' : pick(@subjects);
 	$self->has("subject: $self->{subject}") if $self->{subject};
 	$self->{simple} = chance($self->{subject} ? 0.8 : 0.3);

@@ -164,6 +164,7 @@ sub new
 	$self->{keys}    = weighted(between(2, 6) => 2, between(7, 9) => 1);    # different keys
 	$self->{folded}  = chance(0.1);      # whether there is a key of a collation that is not deterministic
 	$self->{limited} = chance(0.15);     # whether a role reads that sees some rows only
+	$self->{edge}    = chance(0.15);     # whether integers are at the edge of their type in most tables
 	$self->{sql} .=
 		  "DROP SCHEMA IF EXISTS $name CASCADE;\nCREATE SCHEMA $name;\nSET search_path = $name;\n"
 		. "CREATE TYPE mood AS ENUM ("
@@ -215,7 +216,7 @@ sub data
 		my $skew   = weighted(1 => 5, 3 => 1);
 		my $value  = $measure_value{$column};
 		my $others = $other_profile{$column};
-		if ($others && chance(0.2)) { $value = pick(@$others); $self->{wide}{$column} = 1; }
+		if ($others && chance($self->{edge} && $column =~ /^x/ ? 0.7 : 0.2)) { $value = pick(@$others); $self->{wide}{$column} = 1; }
 		if (my $key = $key_value{$column})
 		{
 			my $domain   = $MANY{$column} ? $keys : $self->{keys};

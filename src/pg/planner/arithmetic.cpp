@@ -27,10 +27,6 @@ std::optional<StreamedType> class_of(Oid type) {
     return known && known->has_arithmetic ? std::optional(known->held) : std::nullopt;
 }
 
-bool is_builtin(Oid object) {
-    return object < FirstNormalObjectId;
-}
-
 bool find_operation(const char* name, bool binary, Operation* operation) {
     constexpr std::pair<const char*, Operation> binaries[] = {
         {"+", Operation::add}, {"-", Operation::subtract}, {"*", Operation::multiply}, {"/", Operation::divide}};
@@ -50,7 +46,7 @@ bool find_operation(const char* name, bool binary, Operation* operation) {
 bool take_operator(const OpExpr* call, Arithmetic* arithmetic) {
     const int arguments = list_length(call->args);
     const std::optional<StreamedType> result = class_of(call->opresulttype);
-    if (!is_builtin(call->opno) || !result || call->opresulttype == FLOAT4OID) return false;
+    if (call->opno >= FirstNormalObjectId || !result || call->opresulttype == FLOAT4OID) return false;
     for (const Node* const argument : items<const Node>(call->args))
         if (class_of(exprType(argument)) != result) return false;
     if (!find_operation(get_opname(call->opno), arguments == 2, &arithmetic->operation)) return false;
@@ -67,7 +63,7 @@ bool take_cast(const FuncExpr* call, Arithmetic* arithmetic) {
 
 constexpr const char* out_of_range = "an expression leaves the range of its type, or is NaN";
 
-int64_t largest(Oid type) {
+int64_t max_integer(Oid type) {
     return type == INT2OID ? PG_INT16_MAX : type == INT4OID ? PG_INT32_MAX : PG_INT64_MAX;
 }
 
@@ -96,7 +92,7 @@ int64_t combined(Operation operation, int64_t a, int64_t b, Oid type) {
         result = a;
         break;
     }
-    if (overflow || result > largest(type) || result < -largest(type) - 1) throw CannotDecide{out_of_range};
+    if (overflow || result > max_integer(type) || result < -max_integer(type) - 1) throw CannotDecide{out_of_range};
     return result;
 }
 

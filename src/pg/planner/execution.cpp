@@ -32,7 +32,8 @@ uint64_t max_bytes() {
 // Sums whose products stay within these bounds neither overflow nor vanish.
 constexpr double max_number = 1e100, min_number = 1e-100;
 
-double largest(Oid type) {
+// Returns what the magnitudes of a sum's terms may add up to.
+double max_sum(Oid type) {
     switch (type) {
     case INT2OID:
         return PG_INT16_MAX;
@@ -212,7 +213,7 @@ bool Execution::stays_within(const MeasuredSum& sum) const {
         high += largest_product;
         least = std::min(least, smallest_product);
     }
-    return high <= largest(sum.type) && (sum.type != FLOAT8OID || least >= min_number);
+    return high <= max_sum(sum.type) && (sum.type != FLOAT8OID || least >= min_number);
 }
 
 // Ranges only widen, so that the first batch after which they are too wide ends the run.

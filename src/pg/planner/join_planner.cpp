@@ -1,6 +1,6 @@
 #include "pg/planner/join_planner.hpp"
 
-#include "core/relational/streamed/join_shape.hpp"
+#include "core/relational/streamed/join_decomposition.hpp"
 
 namespace btml::pg::planner {
 
@@ -51,22 +51,22 @@ void JoinPlanner::find_inner_tree(int root) {
         rows.push_back(std::max(1.0, join_.tables[t].relation->rows));
     }
     const auto at = static_cast<int>(std::find(inner.begin(), inner.end(), root) - inner.begin());
-    const relational::JoinShape shape = relational::join_shape(attributes, rows, at, context_);
-    planned_.width = shape.width;
-    bags_ = shape.bags;
-    bag_bounds_ = shape.bag_bounds;
+    const relational::JoinDecomposition found = relational::decompose_join(attributes, rows, at, context_);
+    planned_.width = found.width;
+    bags_ = found.bags;
+    bag_bounds_ = found.bag_bounds;
     nodes_.resize(join_.table_count + bags_.size());
     const auto node = [&](int n) {
         const int tables = static_cast<int>(inner.size());
         return n < 0 ? -1 : n < tables ? inner[n] : join_.table_count + n - tables;
     };
-    for (size_t n = 0; n < shape.nodes.size(); n++) {
+    for (size_t n = 0; n < found.nodes.size(); n++) {
         TreeNode& to = nodes_[node(static_cast<int>(n))];
-        to.parent = node(shape.nodes[n].parent);
-        to.separator = shape.nodes[n].separator;
+        to.parent = node(found.nodes[n].parent);
+        to.separator = found.nodes[n].separator;
     }
-    for (size_t i = shape.order.size(); i-- > 0;) hang_higher(node(shape.order[i]));
-    for (int n : shape.order)
+    for (size_t i = found.order.size(); i-- > 0;) hang_higher(node(found.order[i]));
+    for (int n : found.order)
         if (nodes_[node(n)].parent >= 0) nodes_[nodes_[node(n)].parent].children.push_back(node(n));
     for (TreeNode& each : nodes_)
         std::stable_sort(each.children.begin(), each.children.end(),

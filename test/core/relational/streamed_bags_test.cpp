@@ -3,7 +3,7 @@
 
 #include "caught.hpp"
 
-#include "core/relational/streamed/join_shape.hpp"
+#include "core/relational/streamed/join_decomposition.hpp"
 #include "core/relational/streamed/plan_check.hpp"
 
 #include <Eigen/Dense>
@@ -97,24 +97,24 @@ class CyclicJoinMaker {
     void make_tree() {
         QuietContext context;
         const int root = random_.below(static_cast<int>(attributes.size()) + 1) - 1;
-        const JoinShape shape = join_shape(attributes, sizes, root, context);
-        made_.resize(shape.nodes.size());
+        const JoinDecomposition found = decompose_join(attributes, sizes, root, context);
+        made_.resize(found.nodes.size());
         for (size_t t = 0; t < made_.size(); t++) {
             Made& made = made_[t];
             made.bag = t >= attributes.size();
-            made.attributes = made.bag ? shape.bags[t - attributes.size()] : attributes[t];
+            made.attributes = made.bag ? found.bags[t - attributes.size()] : attributes[t];
             if (made.bag)
                 made.table.columns.assign(made.attributes.size(), StreamedType::integer);
             else
                 fill(made, static_cast<int>(made.attributes.size()), static_cast<int>(sizes[t]));
-            made.table.held = !made.bag && !shape.bags.empty();
-            made.parent = shape.nodes[t].parent;
-            made.table.key = columns_of(made.attributes, shape.nodes[t].separator);
+            made.table.held = !made.bag && !found.bags.empty();
+            made.parent = found.nodes[t].parent;
+            made.table.key = columns_of(made.attributes, found.nodes[t].separator);
         }
         for (size_t t = 0; t < made_.size(); t++)
             if (made_[t].parent >= 0)
-                made_[t].parent_key = columns_of(made_[made_[t].parent].attributes, shape.nodes[t].separator);
-        order_ = shape.order;
+                made_[t].parent_key = columns_of(made_[made_[t].parent].attributes, found.nodes[t].separator);
+        order_ = found.order;
     }
 
     // One more table, that the parent's column of integers leads to, or the first attribute of a bag.
@@ -462,10 +462,10 @@ StreamedJoinTest cycles_of_5(uint64_t seed, double& expected) {
     std::vector<std::vector<int>> attributes;
     for (int t = 0; t < length; t++) attributes.push_back({t, (t + 1) % length});
     QuietContext context;
-    const JoinShape shape = join_shape(attributes, std::vector<double>(length, edges), root, context);
-    attributes.insert(attributes.end(), shape.bags.begin(), shape.bags.end());
+    const JoinDecomposition found = decompose_join(attributes, std::vector<double>(length, edges), root, context);
+    attributes.insert(attributes.end(), found.bags.begin(), found.bags.end());
     std::vector<int> place(attributes.size());
-    for (size_t i = 0; i < shape.order.size(); i++) place[shape.order[i]] = static_cast<int>(i);
+    for (size_t i = 0; i < found.order.size(); i++) place[found.order[i]] = static_cast<int>(i);
 
     StreamedJoinTest test;
     test.plan.tables.resize(attributes.size());
@@ -482,7 +482,7 @@ StreamedJoinTest cycles_of_5(uint64_t seed, double& expected) {
     for (int node = 0; node < static_cast<int>(attributes.size()); node++) {
         StreamedTable& table = test.plan.tables[place[node]];
         table.columns.assign(attributes[node].size(), StreamedType::integer);
-        const JoinShape::Node& in_tree = shape.nodes[node];
+        const JoinDecomposition::Node& in_tree = found.nodes[node];
         if (in_tree.parent >= 0) {
             table.key = columns_of(node, in_tree.separator);
             test.plan.tables[place[in_tree.parent]].children.push_back(

@@ -7,7 +7,7 @@
 
 namespace btml::relational {
 
-struct JoinShape {
+struct JoinDecomposition {
     struct Node {
         int parent = -1;            // -1: the root
         std::vector<int> separator; // all attributes shared with the parent, ascending; none: a Cartesian product
@@ -21,7 +21,7 @@ struct JoinShape {
 
 // attributes[t]: the join attributes of table t; rows[t]: about how many rows it has. root: a table, or -1 for the one
 // with the most rows, which may be a bag, of which the bound counts. Error internal for no tables.
-JoinShape join_shape(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows, int root,
+JoinDecomposition decompose_join(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows, int root,
                      RunContext& context);
 
 } // namespace btml::relational

@@ -1,4 +1,4 @@
-#include "core/relational/streamed/join_shape.hpp"
+#include "core/relational/streamed/join_decomposition.hpp"
 
 #include "core/relational/fractional_cover.hpp"
 #include "core/relational/hypertree.hpp"
@@ -50,12 +50,12 @@ struct Core {
     std::vector<double> log_rows;
 };
 
-void add_bags(JoinShape& shape, const Core& core, RunContext& context) {
+void add_bags(JoinDecomposition& result, const Core& core, RunContext& context) {
     HypertreeDecomposition decomposition = decompose(
         core.edges, [&](int edge, const std::vector<int>&) { return core.log_rows[edge]; }, context);
-    shape.width = decomposition.width;
-    shape.bags = std::move(decomposition.bags);
-    for (const std::vector<int>& bag : shape.bags) shape.bag_bounds.push_back(core.agm_bound(bag));
+    result.width = decomposition.width;
+    result.bags = std::move(decomposition.bags);
+    for (const std::vector<int>& bag : result.bags) result.bag_bounds.push_back(core.agm_bound(bag));
 }
 
 // Every table after its children, of which those with fewer rows come first: should one be empty, the others need not
@@ -69,24 +69,24 @@ void append_after_children(const JoinTree& tree, const std::vector<double>& rows
 
 } // namespace
 
-JoinShape join_shape(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows, int root,
+JoinDecomposition decompose_join(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows, int root,
                      RunContext& context) {
-    JoinShape shape;
+    JoinDecomposition result;
     std::vector<std::vector<int>> edges = attributes;
     for (std::vector<int>& edge : edges) {
         std::sort(edge.begin(), edge.end());
         edge.erase(std::unique(edge.begin(), edge.end()), edge.end());
     }
     std::vector<int> left = cut_ears(edges).left;
-    if (left.size() > 1) add_bags(shape, Core(edges, rows, std::move(left)), context);
+    if (left.size() > 1) add_bags(result, Core(edges, rows, std::move(left)), context);
     std::vector<double> sizes = rows;
-    edges.insert(edges.end(), shape.bags.begin(), shape.bags.end());
-    sizes.insert(sizes.end(), shape.bag_bounds.begin(), shape.bag_bounds.end());
+    edges.insert(edges.end(), result.bags.begin(), result.bags.end());
+    sizes.insert(sizes.end(), result.bag_bounds.begin(), result.bag_bounds.end());
     if (root < 0) root = static_cast<int>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
     JoinTree tree = reroot(build_join_tree(edges), root);
-    append_after_children(tree, sizes, root, shape.order);
-    for (JoinTree::Node& node : tree.nodes) shape.nodes.push_back({node.parent, std::move(node.separator)});
-    return shape;
+    append_after_children(tree, sizes, root, result.order);
+    for (JoinTree::Node& node : tree.nodes) result.nodes.push_back({node.parent, std::move(node.separator)});
+    return result;
 }
 
 } // namespace btml::relational
