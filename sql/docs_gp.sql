@@ -31,6 +31,13 @@ FROM unnest('{zero,boosted}'::text[]) mean;
 SELECT name, m#>>'{trees,of_mean}' AS trees, round((m#>>'{leave_one_out,rmse}')::numeric, 2) AS rmse, round((m#>>'{leave_one_out,mean_nll}')::numeric, 2) AS mean_nll
 FROM models, LATERAL (SELECT btml.summary(model)->'metrics') s(m) WHERE name IN ('zero', 'boosted') ORDER BY name;
 
+INSERT INTO models SELECT name, btml.gp_fit('SELECT hour, outdoor, kind, load + CASE WHEN outdoor > 15 THEN (reading_id * 6151 % 103 + reading_id * 12289 % 107 - 104) / 8.0 ELSE 0 END AS load FROM reading', 'load',
+    kernel => 'matern52', exemplars => 100, varying_noise => name = 'varying') FROM unnest('{same,varying}'::text[]) name;
+
+SELECT name, x.outdoor, round(p.sd::numeric, 2) AS sd, round(s.mean_nll::numeric, 2) AS mean_nll
+FROM models, (VALUES (9.0, 5.0, 'office'), (9.0, 25.0, 'office')) x(hour, outdoor, kind), LATERAL btml.predict_normal(model, x) p, LATERAL btml.gp_leave_one_out(model) s
+WHERE name IN ('same', 'varying') ORDER BY name, outdoor;
+
 SELECT round(avg((abs(r.load - p.mean) < 1.645 * p.sd)::int)::numeric, 2) AS within_90
 FROM models, btml.gp_fit('SELECT load, hour, outdoor, kind FROM reading WHERE reading_id % 5 <> 0', 'load') fit,
      reading r, LATERAL btml.predict_normal(fit, r) p

@@ -6,13 +6,14 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
-    mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood') RETURNS btml.model
+    mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL)
+    RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), exact in time linear
 in the rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
-kernel by way of exemplars (Titsias 2009); mean: of the targets, or of what boosted trees leave; per_shard: a committee of the
-servers'' processes; features: every output column but target, holdout and weight, unless named; text, enum and boolean columns
+kernel by way of exemplars (Titsias 2009); mean: of the targets, or of what boosted trees leave; varying_noise: a second process
+says how noisy each point is; per_shard: a committee of the servers'' processes; features: every output column but target, holdout and weight, unless named; text, enum and boolean columns
 are categorical, a NULL is a bit of its own; noise and signal in units of the target''s variance; same source, options and
 seed: same model; options: contrib_docs/gp.md';
 
@@ -32,10 +33,10 @@ CREATE FUNCTION btml.gp_regression(source text, target name, queries text, featu
     noise float8 DEFAULT NULL, signal float8 DEFAULT NULL, outside text DEFAULT 'prior', holdout name DEFAULT NULL,
     seed bigint DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
-    exemplar_objective text DEFAULT 'likelihood', OUT id text, OUT mean float8,
+    exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL, OUT id text, OUT mean float8,
     OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text) IS
+COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean) IS
 'btml.gp_fit and btml.predict_normal in one: mean and standard deviation of an observation at each row of queries, a table, view or SELECT with the features by name (more columns are ignored); id: its column id as text, NULL where that is NULL, or the number of the row from 1 where there is no such column';
 
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
@@ -108,7 +109,7 @@ CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
-'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean and exemplar_objective, the same in every row';
+'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean, exemplar_objective and varying_noise, the same in every row';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
 CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name, queries text,
@@ -117,10 +118,10 @@ CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name,
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
-    exemplar_objective text DEFAULT 'likelihood', OUT id anyelement,
+    exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL, OUT id anyelement,
     OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text) IS
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean) IS
 'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws integer DEFAULT 1,
     seed bigint DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)

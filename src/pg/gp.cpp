@@ -80,6 +80,10 @@ BTML_FUNCTION(btml_gp_fit) {
             throw Error(ErrorCode::not_supported, "per_shard takes no mean => 'boosted'",
                         "A committee combines experts whose means before any observation are constants.",
                         "Leave out mean, or train without per_shard.");
+        if (request.options.varying_noise.value_or(false))
+            throw Error(ErrorCode::not_supported, "per_shard takes no varying_noise",
+                        "A committee combines what its experts know, not how noisy their rows are.",
+                        "Leave out varying_noise, or train without per_shard.");
         FitResult result = fit_experts(request, request.options, context);
         for (const std::string& warning : result.warnings) notice(warning);
         return model_datum(result, context);

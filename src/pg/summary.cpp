@@ -125,12 +125,20 @@ void add_mean(JsonWriter& json, const gp::Model& model) {
     json.end_object();
 }
 
+void add_varying_noise(JsonWriter& json, const gp::VaryingNoise& noise) {
+    json.begin_object("varying_noise"); // factors of `noise` at training rows
+    json.add("least", noise.least);
+    json.add("greatest", noise.greatest);
+    json.end_object();
+}
+
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
     const auto* const boosted = std::get_if<gp::Boosted>(&model.posterior);
     if (const auto likelihood = model.log_likelihood()) json.add("log_likelihood", *likelihood);
     json.add("noise", model.noise);
+    if (model.varying_noise) add_varying_noise(json, *model.varying_noise);
     json.add("signal", gp::signal(model));
     if (const auto* const sparse = std::get_if<gp::SparseModel>(&model.posterior))
         add_smooth_kernel(json, *sparse, model.features);

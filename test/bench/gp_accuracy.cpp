@@ -2,8 +2,8 @@
 //
 // Options: --kernel=tree|squared_exponential|matern32|matern52|auto, --exemplars=N,
 // --exemplar_objective=likelihood|variance, --encoding=auto|linear|rank, --mean=auto|zero|boosted,
-// --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2, --seeds=3 (0, 1, …), --seed=S
-// (this one alone), --validation, --verbose.
+// --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --varying_noise, --threads=2, --seeds=3
+// (0, 1, …), --seed=S (this one alone), --validation, --verbose.
 //
 // SET.csv.gz in the directory has one row per line, numbers alone, the target last. For each seed the rows are split as
 // by the paper's authors: a permutation by numpy's legacy generator, the first 80 % to learn from, of those the first
@@ -242,6 +242,8 @@ int main(int count, char** arguments) {
             seeds = static_cast<uint32_t>(std::atoi(value));
         else if (is(argument, "--seed=", value))
             first_seed = static_cast<uint32_t>(std::atoi(value)), seeds = 1;
+        else if (is(argument, "--varying_noise", value))
+            settings.options.varying_noise = true;
         else if (is(argument, "--verbose", value))
             settings.verbose = true;
         else if (is(argument, "--validation", value))
@@ -252,10 +254,10 @@ int main(int count, char** arguments) {
             sets.push_back(argument);
     }
     if (sets.empty()) {
-        std::fprintf(stderr,
-                     "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
-                     "[--exemplar_objective=likelihood] [--encoding=auto] [--mean=auto] [--members=N] "
-                     "[--evaluations=N] [--threads=2] [--seeds=3] [--seed=S] [--validation] [--verbose] SET...\n");
+        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
+                             "[--exemplar_objective=likelihood] [--encoding=auto] [--mean=auto] [--members=N] "
+                             "[--evaluations=N] [--varying_noise] [--threads=2] [--seeds=3] [--seed=S] [--validation] "
+                             "[--verbose] SET...\n");
         return 2;
     }
     std::puts(

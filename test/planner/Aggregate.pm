@@ -68,7 +68,7 @@ sub draw
 		boolean    => 3,
 		extremum   => $subject eq 'extremum' || $subject eq 'fall back' ? 60 : 6,
 		arithmetic => $simple ? 5   : 2,
-		expression => $subject eq 'outer' ? 60 : $simple ? 1 : 8,
+		expression => $subject eq 'outer' || $subject eq 'raising' ? 60 : $simple ? 1 : 8,
 		modified   => $subject eq 'filter' ? 60 : $simple ? 3 : 5,
 		other      => $simple ? 0.1 : 4);
 	return $self->$method;
@@ -230,7 +230,9 @@ sub expression
 	my $y       = $self->column('x4', 'k4', 'x2');
 	my ($alias) = $x =~ /^(\w)/;
 	my $name    = pick('sum', 'sum', 'avg', 'min', 'max', 'count');
-	my ($what, $argument) = pick(
+	my @raising =
+		([ 'function that may raise', pick("sqrt($x)", "100 / $x", "($x * 100000)", "ln(abs($x))") ]);
+	my ($what, $argument) = pick($self->{query}{subject} eq 'raising' && chance(0.5) ? @raising : (
 		[ 'case',                    "CASE WHEN $x > 1 THEN $x ELSE 0 END" ],
 		[ 'case of two tables',      "CASE WHEN $x > 1 THEN $y END" ],
 		[ 'case',                    "CASE WHEN $x IS NULL THEN 1 ELSE 0 END" ],
@@ -245,14 +247,14 @@ sub expression
 		[ 'division by a constant',  "$x / 2" ],
 		[ 'negation',                "-$x" ],
 		[ 'absolute value',          "abs($x)" ],
-		[ 'function that may raise', pick("sqrt($x)", "100 / $x", "($x * 100000)", "ln(abs($x))") ],
+		@raising,
 		[ 'modulo',                  "$x % 3" ],
 		[ 'condition times value',   "CASE WHEN $x > 0 THEN 1 ELSE 0 END * $y" ],
 		[ 'nullif',                  "nullif($x, 0) * $y" ],
 		[ 'length',                  "length($alias.k4::text)" ],
 		[ 'square',                  "$x * $x" ],
 		[ 'greatest',                "greatest($x, $y)" ]
-	)->@*;
+	))->@*;
 	$self->has("argument: $what");
 	$self->{query}{float}  = 1 if $argument =~ /float8|sqrt|ln\(/;
 	$self->{query}{spread} = 1 if $argument =~ /ln\(|sqrt/;

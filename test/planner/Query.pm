@@ -17,10 +17,17 @@ sub draw
 	my ($class, $schema) = @_;
 	my $self = bless { schema => $schema, features => {}, items => [], where => [] }, $class;
 
-	# Half of the queries hold nothing but what the planner is meant to factorize, and half of those no floats. Half have
-	# a subject, which chance alone would seldom draw in full.
-	my @subjects = ('ring', 'ring', 'sub-query', 'extremum', 'outer', 'row around', 'fall back', 'filter');
-	$self->{subject} = chance(0.5) ? '' : pick(@subjects);
+	# Half of the queries hold nothing but what the planner is meant to factorize, and half of those no floats. More than
+	# half have a subject, which chance alone would seldom draw in full.
+	$self->{subject} = chance(0.4) ? '' : weighted(
+		ring         => 2,
+		'sub-query'  => 1,
+		extremum     => 2,
+		outer        => 2,
+		'row around' => 1,
+		'fall back'  => 1,
+		filter       => 1,
+		raising      => 1);
 	$self->has("subject: $self->{subject}") if $self->{subject};
 	$self->{simple} = chance($self->{subject} ? 0.8 : 0.3);
 	$self->{exact}  = $self->{simple} && chance(0.5);

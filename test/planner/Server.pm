@@ -23,8 +23,14 @@ sub settings
 sub server_version
 {
 	my ($database) = @_;
-	chomp(my $version = `psql -XqAt -d '$database' -c 'SHOW server_version_num'`);
-	return $version || die "# no server is there\n";
+	my $ask = "psql -XqAt -d '$database' -c 'SHOW server_version_num' 2>&1";
+	my $version = `$ask`;
+	if ($version =~ /in recovery mode|not yet accepting|starting up/)
+	{
+		await_server($database);
+		$version = `$ask`;
+	}
+	return $version =~ /^(\d+)$/ ? $1 : die "# no server is there: $version\n";
 }
 
 # Waits until the server lets a session into the database again.

@@ -1,7 +1,7 @@
 #include "core/boosting/deviation_training.hpp"
 
-#include "core/base/elementary.hpp"
 #include "core/boosting/training_memory.hpp"
+#include "core/uncertainty/log_squares.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,24 +33,13 @@ Options options_of_logarithms(const Options& options) {
     return other;
 }
 
-// Returns what is added to residuals' squares, so that ties, whose residuals are next to 0, do not drown all the
-// others: a small part of the median magnitude, or of the largest where the median is 0.
-double little(const std::vector<Buffer<double>>& halves, RunContext& context) {
-    static constexpr double part = 1e-3, least = 1e-120;
+// Returns how they are taken to logarithms, by the magnitudes of all.
+uncertainty::LogSquares log_squares(const std::vector<Buffer<double>>& errors, RunContext& context) {
+    static constexpr double part = 1e-3; // that of ties
     Buffer<double> magnitudes(context.memory(), what);
-    double largest = 0;
-    for (const Buffer<double>& half : halves)
-        context.for_each(half.size(), 1, [&](size_t i) {
-            const double magnitude = std::fabs(half[i]);
-            magnitudes.push_back(magnitude);
-            largest = std::max(largest, magnitude);
-        });
-    double* const middle = magnitudes.begin() + magnitudes.size() / 2;
-    std::nth_element(magnitudes.begin(), middle, magnitudes.end(), [&](double a, double b) {
-        context.worked(1);
-        return a < b;
-    });
-    return std::max(*middle > 0 ? part * *middle : part * part * largest, least);
+    for (const Buffer<double>& fold : errors)
+        context.for_each(fold.size(), 1, [&](size_t i) { magnitudes.push_back(std::fabs(fold[i])); });
+    return {std::move(magnitudes), part, context};
 }
 
 } // namespace
@@ -99,14 +88,11 @@ size_t DeviationTraining::find_best_errors(const Options& options, const BinnedD
 }
 
 void DeviationTraining::take_logarithms() {
-    const double added = little(errors_, context_);
+    const uncertainty::LogSquares squares = log_squares(errors_, context_);
     logarithms_ = Buffer<double>(context_.memory(), what, rows_, 0.0);
     for (size_t fold = 0; fold < fitting_.folds(); fold++)
-        context_.for_each(errors_[fold].size(), 4, [&](size_t i) {
-            const double ratio = errors_[fold][i] / added;
-            logarithms_[fitting_.rows(fold).rows()[i]] =
-                logarithm(1 + std::min(ratio * ratio, 1e300)) + 2 * logarithm(added);
-        });
+        context_.for_each(errors_[fold].size(), 4,
+                          [&](size_t i) { logarithms_[fitting_.rows(fold).rows()[i]] = squares.of(errors_[fold][i]); });
 }
 
 // Gives z the mean square 1. They are added up in their order, so that the order of rows does not matter.

@@ -38,13 +38,6 @@ static void sort_experts(std::vector<Model>& experts, RunContext& context) {
     experts = std::move(sorted);
 }
 
-bool have_same_features(const Model& a, const Model& b) {
-    return std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
-                      [](const Feature& x, const Feature& y) {
-                          return x.name == y.name && x.type == y.type && x.categories == y.categories;
-                      });
-}
-
 Model committee_of(std::vector<Model> experts, RunContext& context) {
     if (experts.empty()) throw Error(ErrorCode::internal, "a committee has no experts");
     sort_experts(experts, context);

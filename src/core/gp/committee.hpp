@@ -21,8 +21,6 @@ Normal prior_of(const Model& expert);
 // Returns N(μ, σ²); latent[k] is N(μ_k, σ_k²), priors[k] is N(c_k, s_k), prior is N(c, s).
 Normal combine_experts(std::span<const Normal> latent, std::span<const Normal> priors, const Normal& prior);
 
-bool have_same_features(const Model& a, const Model& b);
-
 // Makes one model of experts with the same features; its noise is the mean of theirs by rows. The same experts give the
 // same bytes in any order. Errors: internal for none, and for other features.
 Model committee_of(std::vector<Model> experts, RunContext& context);

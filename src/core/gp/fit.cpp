@@ -24,7 +24,7 @@ uint64_t content_hash(const TrainingColumns& columns, size_t row, uint64_t seed)
 
 // Says whether a model is chosen, or a chain ended, by held-out rows.
 bool held_out_rows_choose(const Options& options, const TrainingData& data) {
-    if (options.kernel == KernelChoice::automatic) return true;
+    if (options.kernel == KernelChoice::automatic || options.varying_noise.value_or(false)) return true;
     if (options.kernel == KernelChoice::tree &&
         (options.combine == Combine::automatic || options.combine == Combine::boosted))
         return true;

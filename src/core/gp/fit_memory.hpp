@@ -26,6 +26,7 @@ class FitMemory {
 
     ExpansionBytes columns_;
     uint64_t search_ = 0, finish_ = 0;
+    uint64_t first_ = 0; // where noise is to vary: the process before, and another copy of the columns
 };
 
 } // namespace btml::gp

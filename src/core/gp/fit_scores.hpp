@@ -18,6 +18,9 @@ struct HeldOutScore {
     double mean_nll_student_t(RunContext& context);
 };
 
+// Returns the work of a prediction, as RunContext counts it.
+uint64_t units_of_prediction(const Model& model);
+
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
 // Makes the means over these rows the model's scores of held-out ones, next to so many that it has means of.

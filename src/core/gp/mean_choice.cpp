@@ -5,6 +5,7 @@
 #include "core/gp/fit_scores.hpp"
 #include "core/gp/search/order_steps.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
+#include "core/gp/varying_noise.hpp"
 
 #include <cmath>
 
@@ -65,7 +66,7 @@ auto MeanChoice::time(const char* phase, const Body& body) {
 }
 
 Trained MeanChoice::over_zero(FitRows rows, const Options& options) {
-    Trained trained = Trainer(std::move(rows), features_, options, estimate_, context_).fit();
+    Trained trained = fit_process(std::move(rows), features_, options, estimate_, context_);
     trained.result.model.options = options_;
     return trained;
 }
@@ -119,10 +120,7 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
 
 Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options) {
     const Share share(context_, part_of_trees, 1);
-    FitRows held_out(TrainingColumns(context_.memory()), context_);
-    held_out.choosing = copy(rows.choosing, context_);
-    held_out.calibrating = copy(rows.calibrating, context_);
-    held_out.are_halves = rows.are_halves;
+    const FitRows held_out = copy_held_out(rows, context_);
     take_errors(rows.training, trees);
     take_trees(rows.choosing, trees.mean);
     take_trees(rows.calibrating, trees.mean);
@@ -209,11 +207,7 @@ Trained MeanChoice::fit_any(FitRows rows) {
         return over_trees(std::move(rows), std::move(*trees), options_);
     Options of_trees = options_;
     of_trees.kernel = KernelChoice::tree;
-    FitRows copied(copy(rows.training, context_), context_);
-    copied.choosing = copy(rows.choosing, context_);
-    copied.calibrating = copy(rows.calibrating, context_);
-    copied.are_halves = rows.are_halves;
-    Trained with_trees = over_trees(std::move(copied), std::move(*trees), of_trees);
+    Trained with_trees = over_trees(copy(rows, context_), std::move(*trees), of_trees);
     Trained without = over_zero(std::move(rows), options);
     return with_trees.score < without.score ? std::move(with_trees) : std::move(without);
 }

@@ -26,13 +26,21 @@ void encode(const Member& member, Writer& writer) {
 
 constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", Encoding::version},
     sum_section{"kernel_sum", Encoding::version}, boosted_section{"boosted", Encoding::version},
-    sparse_section{"sparse", 1}, committee_section{"committee", 1}, scores_section{"scores", 2};
-// The last two are of no expert.
+    sparse_section{"sparse", 1}, committee_section{"committee", 1}, scores_section{"scores", 2},
+    varying_noise_section{"varying_noise", 1};
+// The last three are of no model within a model.
 constexpr SectionKind known_sections[] = {
-    provenance_section, features_section, options_section, gp_section,     mixture_section,
-    sum_section,        boosted_section,  sparse_section,  scores_section, uncertainty::calibration_section,
-    mean_section,       committee_section};
-constexpr std::span<const SectionKind> expert_sections(known_sections, std::size(known_sections) - 2);
+    provenance_section, features_section,  options_section,      gp_section,     mixture_section,
+    sum_section,        boosted_section,   sparse_section,       scores_section, uncertainty::calibration_section,
+    mean_section,       committee_section, varying_noise_section};
+constexpr std::span<const SectionKind> inner_sections(known_sections, std::size(known_sections) - 3);
+
+void encode_inner(const Model& inner, Writer& writer) {
+    Writer own = writer.another();
+    gp::encode(inner, own);
+    writer.put(uint64_t{own.bytes().size()});
+    writer.append(own.bytes());
+}
 
 void encode(const Mixture& mixture, Writer& writer) {
     writer.section(mixture_section, [&] {
@@ -68,12 +76,16 @@ void encode(const Committee& committee, Writer& writer) {
     writer.section(committee_section, [&] {
         writer.put(committee.signal);
         writer.put_count(committee.experts.size());
-        for (const Model& expert : committee.experts) {
-            Writer own = writer.another();
-            gp::encode(expert, own);
-            writer.put(uint64_t{own.bytes().size()});
-            writer.append(own.bytes());
-        }
+        for (const Model& expert : committee.experts) encode_inner(expert, writer);
+    });
+}
+
+void encode(const VaryingNoise& noise, Writer& writer) {
+    writer.section(varying_noise_section, [&] {
+        writer.put(noise.level);
+        writer.put(noise.least);
+        writer.put(noise.greatest);
+        encode_inner(noise.process, writer);
     });
 }
 
@@ -180,6 +192,16 @@ SumModel decode_sum(Reader& reader, int version, const Model& model, RunContext&
 
 Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& context);
 
+// Reads a model within the model.
+Model decode_inner(Reader& reader, const Model& model, const char* what, RunContext& context) {
+    const auto bytes = reader.get<uint64_t>();
+    if (bytes > reader.remaining()) corrupt_model(format("%s is longer than the model.", what));
+    std::optional<Model> inner;
+    reader.within(reader.take(bytes), [&] { inner = decode(reader, inner_sections, context); });
+    if (!have_same_features(*inner, model)) corrupt_model(format("%s has other features than the model.", what));
+    return std::move(*inner);
+}
+
 Committee decode_committee(Reader& reader, const Model& model, RunContext& context) {
     static constexpr size_t min_expert_bytes = 100; // of a model that has nothing in it
     Committee committee{{}, get_positive(reader, "variance of the latent function")};
@@ -188,16 +210,19 @@ Committee decode_committee(Reader& reader, const Model& model, RunContext& conte
     reader.hold(count * sizeof(Model));
     double rows = 0;
     for (size_t k = 0; k < count; k++) {
-        const auto bytes = reader.get<uint64_t>();
-        if (bytes > reader.remaining()) corrupt_model("An expert is longer than the model.");
-        reader.within(reader.take(bytes),
-                      [&] { committee.experts.push_back(decode(reader, expert_sections, context)); });
-        if (!have_same_features(committee.experts.back(), model))
-            corrupt_model("An expert has other features than the committee.");
+        committee.experts.push_back(decode_inner(reader, model, "An expert", context));
         rows += static_cast<double>(committee.experts.back().rows);
     }
     if (rows != static_cast<double>(model.rows)) corrupt_model("Its experts have other rows than it.");
     return committee;
+}
+
+std::unique_ptr<VaryingNoise> decode_varying_noise(Reader& reader, const Model& model, RunContext& context) {
+    const double level = reader.get_finite();
+    const double least = get_positive(reader, "least noise"), greatest = get_positive(reader, "greatest noise");
+    if (least > greatest) corrupt_model("Its least noise is greater than its greatest.");
+    return std::make_unique<VaryingNoise>(
+        VaryingNoise{decode_inner(reader, model, "The process of its noise", context), level, least, greatest});
 }
 
 void decode_posterior(Sections& sections, Reader& reader, Model& model, RunContext& context) {
@@ -266,6 +291,10 @@ Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& con
     sections.read(mean_section, [&](int) { model.mean = decode_trees_mean(reader, model.features, context); });
     if (model.mean && std::holds_alternative<Committee>(model.posterior))
         corrupt_model("It is a committee with boosted trees as its mean.");
+    sections.read(varying_noise_section,
+                  [&](int) { model.varying_noise = decode_varying_noise(reader, model, context); });
+    if (model.varying_noise && std::holds_alternative<Committee>(model.posterior))
+        corrupt_model("It is a committee with a noise that varies.");
     check_rows(model);
     return model;
 }
@@ -291,6 +320,12 @@ void encode(const Model& model, Writer& writer) {
     if (model.calibration)
         writer.section(uncertainty::calibration_section, [&] { encode(*model.calibration, writer); });
     if (model.mean) encode(*model.mean, writer);
+    if (model.varying_noise) encode(*model.varying_noise, writer);
+}
+
+double VaryingNoise::factor(double predicted) const {
+    static constexpr double max_logarithm = 7; // deviations of a thirtieth to thirty times that of the level
+    return std::exp(std::clamp(predicted - level, -max_logarithm, max_logarithm));
 }
 
 Model decode(Reader& reader, RunContext& context) {
@@ -382,6 +417,13 @@ double signal(const Model& model) {
     double variance = 0;
     for (const double part : prior_variances(model)) variance += part;
     return variance;
+}
+
+bool have_same_features(const Model& a, const Model& b) {
+    return std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
+                      [](const Feature& x, const Feature& y) {
+                          return x.name == y.name && x.type == y.type && x.categories == y.categories;
+                      });
 }
 
 } // namespace btml::gp

@@ -9,6 +9,7 @@
 #include "core/gp/trees_mean.hpp"
 #include "core/uncertainty/calibration.hpp"
 
+#include <memory>
 #include <variant>
 
 namespace btml::gp {
@@ -43,6 +44,8 @@ struct Committee {
     double signal; // variance of the latent function before any observation, on the committee's scale
 };
 
+struct VaryingNoise;
+
 struct Model : Provenance {
     Options options;
     std::optional<TreesMean> mean; // what the observations are before they are the process'; of no committee
@@ -53,6 +56,7 @@ struct Model : Provenance {
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse;     // means over held-out rows
     std::optional<uncertainty::Calibration> calibration; // nothing in models from before there was one
+    std::unique_ptr<VaryingNoise> varying_noise;         // null: the noise is the same everywhere
 
     // Says how members were combined in the end; automatic of a sparse process and of a committee, which have none.
     Combine combine() const;
@@ -63,6 +67,17 @@ struct Model : Provenance {
     const Encoding* encoding() const;
     // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated, without trees.
     std::optional<double> log_likelihood() const;
+};
+
+// Says by how much the noise differs from point to point: there it is Model::noise times factor(g), where g is what the
+// process predicts; varying_noise.hpp says of what.
+struct VaryingNoise {
+    Model process;          // with the features of the model
+    double level;           // g where the factor is 1
+    double least, greatest; // factors of training rows
+
+    // Returns e^(g − level), within bounds that one row more or less does not reach.
+    double factor(double predicted) const;
 };
 
 void encode(const Model& model, Writer& writer);
@@ -78,6 +93,9 @@ double log_likelihood(std::span<const Member> members, double scale);
 
 // Variance of the latent function before any observation, on the scale.
 double signal(const Model& model);
+
+// Says whether the models take the same points.
+bool have_same_features(const Model& a, const Model& b);
 
 // Returns what the bits of each feature add to the prior variance of the latent function, in the target's units
 // squared; in the order of Model::features. Of a smooth kernel, how much of it points do not share that are a standard

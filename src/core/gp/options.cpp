@@ -68,6 +68,10 @@ constexpr Option<Options> rows[] = {
     option<&Options::exemplar_objective>("exemplar_objective", exemplar_objectives,
                                          "exemplars are moved to where the likelihood is greatest, which takes most of "
                                          "the fit's time, or stay rows, each of which varies most given those before"),
+    option<&Options::varying_noise>("varying_noise",
+                                    "a second process says by how much the noise differs from point to "
+                                    "point; kept only where it makes the scores better")
+        .null_means("no"),
 };
 
 // What scikit-learn, GPy and others call them.

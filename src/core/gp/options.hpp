@@ -46,6 +46,7 @@ struct Options {
     NumberEncoding encoding = NumberEncoding::automatic;
     Mean mean = Mean::automatic;
     ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
+    std::optional<bool> varying_noise; // no, if not given
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;

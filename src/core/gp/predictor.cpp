@@ -15,6 +15,11 @@ Predictor::Predictor(Model& model)
             priors_.push_back(prior_of(expert));
         }
     }
+    if (model.varying_noise) of_noise_.emplace_back(model.varying_noise->process);
+}
+
+double Predictor::noise_factor(std::span<const double> features) {
+    return of_noise_.empty() ? 1 : model_.varying_noise->factor(of_noise_[0].latent(features).mean);
 }
 
 void Predictor::predict_members(std::span<const Member> members, std::span<const double> features) {
@@ -75,11 +80,12 @@ Normal Predictor::latent(std::span<const double> features) {
 
 Normal Predictor::observation(std::span<const double> features) {
     Normal at = latent(features);
-    at.variance += placement_.outer_variance(model_.scale * model_.scale * model_.noise);
+    at.variance += placement_.outer_variance(model_.scale * model_.scale * model_.noise * noise_factor(features));
     return at;
 }
 
 Predictor::Score Predictor::score(std::span<const double> features, double target, double weight) {
+    const double noise_factor = this->noise_factor(features) / weight;
     const Normal latent = latent_on_scale(features);
     const double at = (placement_.inner(target) - model_.centre) / model_.scale;
     const double unit = model_.scale * placement_.deviation, of_trees = placement_.variance / (unit * unit);
@@ -88,12 +94,12 @@ Predictor::Score Predictor::score(std::span<const double> features, double targe
         for (size_t m = 0; m < latent_.size(); m++) {
             const Member& member = mixture->members[m];
             density.add(member.weight, latent_[m].mean,
-                        latent_[m].variance + of_trees + member.trie.kernel().noise / weight, at);
+                        latent_[m].variance + of_trees + member.trie.kernel().noise * noise_factor, at);
         }
     } else {
-        density.add(1, latent.mean, latent.variance + of_trees + model_.noise / weight, at);
+        density.add(1, latent.mean, latent.variance + of_trees + model_.noise * noise_factor, at);
     }
-    const Normal observed = in_units({latent.mean, latent.variance + model_.noise / weight});
+    const Normal observed = in_units({latent.mean, latent.variance + model_.noise * noise_factor});
     return {density.log() - std::log(unit), observed.mean, observed.variance};
 }
 

@@ -17,7 +17,7 @@ class Predictor {
     // μ, its variance Σ p (s + (μ − mean)²); boosted, they are Σ p μ and factor · Σ p s; of a committee those of
     // combine_experts. O(log n + q/64) for each member. Not thread-safe (scratch space).
     Normal latent(std::span<const double> features);
-    // Does the same with the noise of an observation of weight 1.
+    // Does the same with the noise of an observation of weight 1 at the point.
     Normal observation(std::span<const double> features);
     // Holds the mean and the variance of an observation, and the log of its density, nats in the target's units: of the
     // mixture, not of its mean and variance.
@@ -25,6 +25,8 @@ class Predictor {
         double log_density, mean, variance;
     };
     Score score(std::span<const double> features, double target, double weight = 1);
+    // Returns what Model::noise is to be taken times at the point.
+    double noise_factor(std::span<const double> features);
 
   private:
     void predict_members(std::span<const Member> members, std::span<const double> features);
@@ -44,7 +46,8 @@ class Predictor {
     Nearness near_;               // of the last point
     Placement placement_;         // likewise
     std::vector<Predictor> experts_;
-    std::vector<Normal> priors_; // of the experts
+    std::vector<Normal> priors_;      // of the experts
+    std::vector<Predictor> of_noise_; // one where the noise varies
 };
 
 } // namespace btml::gp

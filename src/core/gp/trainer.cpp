@@ -34,6 +34,20 @@ size_t member_count(const Options& options) {
 
 } // namespace
 
+FitRows copy(const FitRows& rows, RunContext& context) {
+    FitRows copied = copy_held_out(rows, context);
+    copied.training = copy(rows.training, context);
+    return copied;
+}
+
+FitRows copy_held_out(const FitRows& rows, RunContext& context) {
+    FitRows copied(TrainingColumns(context.memory()), context);
+    copied.choosing = copy(rows.choosing, context);
+    copied.calibrating = copy(rows.calibrating, context);
+    copied.are_halves = rows.are_halves;
+    return copied;
+}
+
 // Returns a mean of held-out rows where there are any, which know nothing of the training.
 static double score_of(const Model& model) {
     return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
@@ -416,12 +430,15 @@ Trained Trainer::fit() {
                                                                     : fit_sparse(smooth_kind(options_.kernel));
     compare_scores(result.model);
     const std::optional<double> held_out = result.model.holdout_nll; // by rows that may choose
+    Buffer<double> z(context_.memory(), "errors of rows");
+    if (options_.varying_noise.value_or(false))
+        for (const double of_row : left_out_.z()) z.push_back(of_row);
     calibrate(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
     const LeaveOneOut& left_out = *result.model.leave_one_out;
     const double score = held_out.value_or(left_out.mean_nll_student_t.value_or(left_out.mean_nll));
-    return {std::move(result), score, std::move(left_out_)};
+    return {std::move(result), score, std::move(left_out_), std::move(z)};
 }
 
 std::vector<FitResult> Trainer::fit_members() {

@@ -18,10 +18,15 @@ struct FitRows {
         : training(std::move(rows)), choosing(context.memory()), calibrating(context.memory()) {}
 };
 
+FitRows copy(const FitRows& rows, RunContext& context);
+// Without the rows to train on.
+FitRows copy_held_out(const FitRows& rows, RunContext& context);
+
 struct Trained {
     FitResult result;
     double score; // mean negative log density: of the rows that choose where there are any, or leaving rows out
     uncertainty::StandardisedErrors left_out; // of training rows, in their order, on the model's scale
+    Buffer<double> z;                         // the same over their deviations, where the noise is to vary
 };
 
 class Trainer {

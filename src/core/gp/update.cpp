@@ -3,6 +3,7 @@
 #include "core/base/number.hpp"
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/outside.hpp"
+#include "core/gp/predictor.hpp"
 #include "core/gp/sparse/sparse_update.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
@@ -91,11 +92,13 @@ struct Change {
     double of_trees; // variance of what trees do not know there, on the scale
     std::vector<double> signals;
     double noise, scale;
+    double noise_factor; // of the point
     RunContext& context;
 
     // y = (1 − δ) f + √(1 − ρ²) g + noise is an observation y/(1 − δ) of f, with more noise.
     Seen seen(double signal, double own_noise) const {
-        return {target / near.mean, near.mean * near.mean / (1 + (near.rest(signal) + of_trees) / own_noise)};
+        return {target / near.mean,
+                near.mean * near.mean / (noise_factor + (near.rest(signal) + of_trees) / own_noise)};
     }
 
     void operator()(Mixture& mixture) const {
@@ -120,7 +123,7 @@ struct Change {
     }
     void operator()(SparseModel& sparse) const {
         SparseModel::Parts parts = std::move(sparse).take();
-        if (!condition_on(parts, features, target, more, context))
+        if (!condition_on(parts, features, target, 1 / noise_factor, more, context))
             refuse("It weighs more in the model than any of its observations can.");
         sparse = SparseModel(std::move(parts), context);
     }
@@ -162,7 +165,7 @@ bool change(Model& model, std::span<const double> features, double target, bool 
     const Placement placement = outside.place(model, features);
     const double value = scaled(model, placement, target), unit = model.scale * placement.deviation;
     std::visit(Change{features, value, more, near, placement.variance / (unit * unit), signals(model), model.noise,
-                      model.scale, context},
+                      model.scale, Predictor(model).noise_factor(features), context},
                model.posterior);
     more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();

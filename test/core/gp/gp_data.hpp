@@ -90,6 +90,13 @@ inline std::string bytes_of(const Model& model) {
     return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
 }
 
+inline Model model_of(const std::string& bytes, RunContext& context) {
+    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())), context);
+    Model model = decode(reader, context);
+    reader.finish();
+    return model;
+}
+
 // The string of a point, and '?' where a level is not known, which is equal to nothing.
 inline std::string string_of(const Member& member, const std::vector<double>& features) {
     PointEncoder encoder(member.encoding, member.order);

@@ -175,19 +175,12 @@ TEST(GpMean, IsTheSameForAnyThreadsAndOrderOfRows) {
     }
 }
 
-Model decode_bytes(const std::string& bytes, RunContext& context) {
-    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())), context);
-    Model model = decode(reader, context);
-    reader.finish();
-    return model;
-}
-
 TEST(GpMean, RoundTrip) {
     QuietContext context;
     for (const Options& options : all_kinds()) {
         Model model = fit_rows(stepped_rows(260, 3), options, {}, context).model;
         const std::string bytes = bytes_of(model);
-        Model copy = decode_bytes(bytes, context);
+        Model copy = model_of(bytes, context);
         EXPECT_EQ(bytes_of(copy), bytes);
         Predictor original(model), decoded(copy);
         for (const PlainRow& row : random_rows(20, 50)) {
@@ -212,11 +205,11 @@ TEST(GpMean, HostileBytes) {
     ASSERT_LT(section, bytes.size());
     std::string newer = bytes;
     newer[section] = 2;
-    EXPECT_EQ(caught([&] { decode_bytes(newer, context); }).detail,
+    EXPECT_EQ(caught([&] { model_of(newer, context); }).detail,
               "Its section \"mean\" has version 2, this version of btml reads 1 to 1.");
     std::string unknown = bytes;
     unknown[section - 1] = 'm';
-    EXPECT_EQ(caught([&] { decode_bytes(unknown, context); }).detail,
+    EXPECT_EQ(caught([&] { model_of(unknown, context); }).detail,
               "It has the section \"meam\", which this version of btml does not know.");
     size_t refused = 0;
     Random random(9);
@@ -228,7 +221,7 @@ TEST(GpMean, HostileBytes) {
         else
             odd[at] = static_cast<char>(random.below(256));
         const auto refusal = caught([&] {
-            Model found = decode_bytes(odd, context);
+            Model found = model_of(odd, context);
             Predictor predictor(found);
             for (const PlainRow& row : random_rows(3, 50)) predictor.observation(features_of(row));
         });

@@ -32,19 +32,12 @@ Model some_model(uint64_t seed, RunContext& context) {
     return model;
 }
 
-Model decode_bytes(const std::string& bytes, RunContext& context) {
-    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())));
-    Model model = decode(reader, context);
-    reader.finish();
-    return model;
-}
-
 TEST(GpModel, RoundTrip) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 8; seed++) {
         Model model = some_model(seed, context);
         const std::string bytes = bytes_of(model);
-        Model copy = decode_bytes(bytes, context);
+        Model copy = model_of(bytes, context);
         EXPECT_EQ(bytes_of(copy), bytes);
         EXPECT_EQ(copy.target, "y");
         EXPECT_EQ(copy.rows_skipped, 7u);
@@ -87,20 +80,19 @@ TEST(GpModel, CorruptBytesAreRefused) {
     size_t accepted = 0;
     for (uint64_t seed = 1; seed < 6; seed++) {
         const std::string bytes = bytes_of(some_model(seed, context));
-        Model without = decode_bytes(bytes, context);
+        Model without = model_of(bytes, context);
         without.calibration.reset(); // as older models are
         const size_t whole = bytes_of(without).size();
         for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 500)
             if (length != whole) {
-                EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length), context); }).code,
-                          ErrorCode::corrupt_model);
+                EXPECT_EQ(caught([&] { model_of(bytes.substr(0, length), context); }).code, ErrorCode::corrupt_model);
             }
         for (int i = 0; i < 4000; i++) {
             std::string wrong = bytes;
             for (size_t changes = 1 + random.below(3); changes-- > 0;)
                 wrong[random.below(wrong.size())] = static_cast<char>(random.below(256));
             std::optional<Model> model;
-            const auto refusal = caught([&] { model.emplace(decode_bytes(wrong, context)); });
+            const auto refusal = caught([&] { model.emplace(model_of(wrong, context)); });
             if (refusal.thrown) {
                 EXPECT_EQ(refusal.code, ErrorCode::corrupt_model) << refusal.message;
                 continue;
@@ -119,7 +111,7 @@ TEST(GpModel, InconsistentModelsAreRefused) {
         Model model = some_model(seed, context);
         spoil(model);
         const std::string bytes = bytes_of(model);
-        const auto result = caught([&] { decode_bytes(bytes, context); });
+        const auto result = caught([&] { model_of(bytes, context); });
         EXPECT_TRUE(result.thrown && result.code == ErrorCode::corrupt_model);
         return result.detail;
     };
@@ -185,10 +177,10 @@ TEST(GpModel, UpdatesAreExact) {
                         dense_latent(plain_gp_of(model, member, rows, false), string_of(member, features_of(row))).mean;
             expect_near(predictor.latent(features_of(row)).mean, model.centre + model.scale * mean);
         }
-        Model back = decode_bytes(bytes_of(model), context);
+        Model back = model_of(bytes_of(model), context);
         for (const PlainRow& row : more) EXPECT_TRUE(remove(back, features_of(row), row.y, context));
         EXPECT_EQ(back.rows, 25u);
-        Model original = decode_bytes(before, context);
+        Model original = model_of(before, context);
         Predictor returned(back), first(original);
         expect_near(*back.log_likelihood(), *original.log_likelihood());
         for (const PlainRow& row : random_rows(20, 99)) {

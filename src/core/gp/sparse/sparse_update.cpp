@@ -20,16 +20,16 @@ static std::vector<double> solve(const SparseModel::Parts& parts, const std::vec
 }
 
 // Σ changes by ±kk'/σ², and its inverse by the formula of Sherman and Morrison.
-bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, bool more,
-                  RunContext& context) {
+bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight,
+                  bool more, RunContext& context) {
     const size_t size = parts.inducing_points();
     std::vector<double> point(parts.coordinates.width());
     if (!parts.coordinates.find(features, point.data())) return true;
     const std::vector<double> k = covariances_of(parts, point);
     const std::vector<double> change = solve(parts, k, context);
     const auto inner = [&](const auto& x) { return std::inner_product(k.begin(), k.end(), x.begin(), 0.0); };
-    const double known = std::max(0.0, inner(change));
-    const double divisor = more ? parts.kernel.noise + known : known - parts.kernel.noise;
+    const double known = std::max(0.0, inner(change)), noise = parts.kernel.noise / weight;
+    const double divisor = more ? noise + known : known - noise;
     if (!more && !(divisor < 0)) return false;
     const double residual = target - inner(parts.solution);
     for (size_t u = 0; u < size; u++) {

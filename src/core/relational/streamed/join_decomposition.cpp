@@ -69,8 +69,8 @@ void append_after_children(const JoinTree& tree, const std::vector<double>& rows
 
 } // namespace
 
-JoinDecomposition decompose_join(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows, int root,
-                     RunContext& context) {
+JoinDecomposition decompose_join(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows,
+                                 int root, RunContext& context) {
     JoinDecomposition result;
     std::vector<std::vector<int>> edges = attributes;
     for (std::vector<int>& edge : edges) {

@@ -21,7 +21,7 @@ struct JoinDecomposition {
 
 // attributes[t]: the join attributes of table t; rows[t]: about how many rows it has. root: a table, or -1 for the one
 // with the most rows, which may be a bag, of which the bound counts. Error internal for no tables.
-JoinDecomposition decompose_join(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows, int root,
-                     RunContext& context);
+JoinDecomposition decompose_join(const std::vector<std::vector<int>>& attributes, const std::vector<double>& rows,
+                                 int root, RunContext& context);
 
 } // namespace btml::relational

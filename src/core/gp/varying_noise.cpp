@@ -1,0 +1,185 @@
+#include "core/gp/varying_noise.hpp"
+
+#include "core/gp/fit_scores.hpp"
+#include "core/gp/predictor.hpp"
+#include "core/gp/sparse/sparse_training.hpp"
+#include "core/uncertainty/log_squares.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::gp {
+
+namespace {
+
+class VaryingNoiseTraining {
+  public:
+    VaryingNoiseTraining(const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
+                         RunContext& context)
+        : features_(features), options_(options), estimate_(estimate), context_(context) {}
+
+    Trained fit(const FitRows& rows);
+
+  private:
+    static constexpr size_t min_rows = 50; // of fewer, squares say next to nothing
+    // The logarithm of a square is anything down to −∞ by chance alone, which a floor next to what is typical hides. It
+    // hides a part of what differs as well, which the mean slope makes good, but for what a next round finds.
+    static constexpr double part_of_median = 1;
+    static constexpr size_t max_rounds = 3;
+    static constexpr double first_is_trained = 0.3, part_of_noise = 0.4; // of the work, and of a round's
+
+    using Logarithms = Buffer<double>; // of the factors of rows
+
+    Trained train(FitRows rows, const Options& options);
+    std::optional<Trained> improved(const FitRows& rows, const Trained& before, Logarithms& logarithms);
+    std::vector<uint32_t> scored(const TrainingColumns& rows, const Buffer<double>& z) const;
+    Options options_of_noise(const Model& first, size_t rows) const;
+    VaryingNoise learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms);
+    void weigh(TrainingColumns& rows, const VaryingNoise& noise, const Logarithms& logarithms) const;
+    Logarithms predictions(VaryingNoise& noise, const TrainingColumns& rows) const;
+
+    const std::vector<Feature>& features_;
+    const Options& options_;
+    const FitMemory& estimate_;
+    RunContext& context_;
+};
+
+Trained VaryingNoiseTraining::train(FitRows rows, const Options& options) {
+    return Trainer(std::move(rows), features_, options, estimate_, context_).fit();
+}
+
+// Returns which rows the errors are of.
+std::vector<uint32_t> VaryingNoiseTraining::scored(const TrainingColumns& rows, const Buffer<double>& z) const {
+    if (z.size() != rows.rows()) return scored_rows(rows.rows(), static_cast<uint64_t>(options_.seed));
+    std::vector<uint32_t> all(rows.rows());
+    for (uint32_t row = 0; row < all.size(); row++) all[row] = row;
+    return all;
+}
+
+KernelChoice kernel_of(const Model& model) {
+    const auto* const sparse = std::get_if<SparseModel>(&model.posterior);
+    if (!sparse) return KernelChoice::tree;
+    switch (sparse->kernel().kind) {
+    case SmoothKind::matern32:
+        return KernelChoice::matern32;
+    case SmoothKind::matern52:
+        return KernelChoice::matern52;
+    case SmoothKind::squared_exponential:
+        break;
+    }
+    return KernelChoice::squared_exponential;
+}
+
+// Noise varies less than what it hides, so that fewer evaluations do.
+Options VaryingNoiseTraining::options_of_noise(const Model& first, size_t rows) const {
+    static constexpr uint64_t part_of_evaluations = 4;
+    Options options = options_;
+    options.noise = options.signal = std::nullopt;
+    options.varying_noise = std::nullopt;
+    options.kernel = kernel_of(first);
+    options.combine = Combine::automatic;
+    options.evaluations = static_cast<int>(std::max<uint64_t>(1, evaluations_of(options_, rows) / part_of_evaluations));
+    return options;
+}
+
+VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise& noise,
+                                                                   const TrainingColumns& rows) const {
+    Predictor predictor(noise.process);
+    std::vector<double> values(features_.size());
+    Logarithms logarithms(context_.memory(), "noise of rows", rows.rows(), 0.0);
+    context_.for_each(rows.rows(), units_of_prediction(noise.process), [&](size_t i) {
+        rows.read_row(i, values);
+        logarithms[i] = predictor.latent(values).mean;
+    });
+    return logarithms;
+}
+
+// Takes what the noise of rows was thought to be, and fills in what the second process says: of a row that it knows,
+// given the others.
+VaryingNoise VaryingNoiseTraining::learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms) {
+    const std::vector<uint32_t> known = scored(rows, before.z);
+    TrainingColumns training = select(rows, known, context_);
+    training.weight = Buffer<double>(context_.memory(), "weights");
+    Buffer<double> magnitudes(context_.memory(), "noise of rows"), targets(context_.memory(), "noise of rows");
+    for (const double z : before.z) magnitudes.push_back(std::fabs(z));
+    const uncertainty::LogSquares squares(std::move(magnitudes), part_of_median, context_);
+    static constexpr double min_slope = 0.1; // less comes of errors most of which are 0
+    double slope = 0;
+    for (const double z : before.z) slope += squares.slope(z) / static_cast<double>(before.z.size());
+    context_.for_each(known.size(), 4, [&](size_t i) {
+        targets.push_back(squares.of(before.z[i]) / std::max(slope, min_slope) + logarithms[known[i]]);
+        training.target[i] = targets[i];
+    });
+    Trained second = train(FitRows(std::move(training), context_), options_of_noise(before.result.model, known.size()));
+    VaryingNoise noise{std::move(second.result.model), 0, 1, 1};
+    logarithms = predictions(noise, rows);
+    const std::span<const double> errors = second.left_out.errors();
+    for (size_t i = 0; i < errors.size(); i++) logarithms[known[i]] = targets[i] - noise.process.scale * errors[i];
+    for (const double logarithm : logarithms) noise.level += logarithm / static_cast<double>(rows.rows());
+    const auto [least, greatest] = std::minmax_element(logarithms.begin(), logarithms.end());
+    noise.least = noise.factor(*least);
+    noise.greatest = noise.factor(*greatest);
+    return noise;
+}
+
+void VaryingNoiseTraining::weigh(TrainingColumns& rows, const VaryingNoise& noise, const Logarithms& logarithms) const {
+    Buffer<double> weights(context_.memory(), "weights");
+    context_.for_each(rows.rows(), 4,
+                      [&](size_t i) { weights.push_back(rows.weight_of(i) / noise.factor(logarithms[i])); });
+    rows.weight = std::move(weights);
+}
+
+// Returns nothing where the noise that the process leaves says nothing new.
+std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const Trained& before,
+                                                      Logarithms& logarithms) {
+    static constexpr double margin_of_one_row = 0.5; // nats; of more rows it is less by the root
+    VaryingNoise noise = [&] {
+        const Share share(context_, 0, part_of_noise);
+        return learn(rows.training, before, logarithms);
+    }();
+    const Share share(context_, part_of_noise, 1);
+    FitRows weighed = copy(rows, context_);
+    weigh(weighed.training, noise, logarithms);
+    weigh(weighed.choosing, noise, predictions(noise, rows.choosing));
+    weigh(weighed.calibrating, noise, predictions(noise, rows.calibrating));
+    Options options = options_;
+    options.kernel = kernel_of(before.result.model);
+    Trained after = train(std::move(weighed), options);
+    context_.note(format("negative log density %g, with noise of %g to %g times as much %g", before.score, noise.least,
+                         noise.greatest, after.score));
+    const size_t scored = rows.choosing.rows() > 0 ? rows.choosing.rows() : before.z.size();
+    if (after.score >= before.score - margin_of_one_row / std::sqrt(static_cast<double>(scored))) return std::nullopt;
+    after.result.model.varying_noise = std::make_unique<VaryingNoise>(std::move(noise));
+    return after;
+}
+
+Trained VaryingNoiseTraining::fit(const FitRows& rows) {
+    Trained best = [&] {
+        const Share share(context_, 0, first_is_trained);
+        return train(copy(rows, context_), options_);
+    }();
+    const char* why = best.z.size() < min_rows ? "there are too few rows for it" : nullptr;
+    Logarithms logarithms(context_.memory(), "noise of rows", rows.training.rows(), 0.0);
+    const Share rounds(context_, first_is_trained, 1);
+    for (size_t round = 0; round < max_rounds && !why; round++) {
+        const auto share = Share::of(context_, round, max_rounds);
+        std::optional<Trained> better = improved(rows, best, logarithms);
+        if (better)
+            best = std::move(*better);
+        else
+            why = "rows left out are predicted no better with it";
+    }
+    if (!best.result.model.varying_noise) best.result.warnings.push_back(format("the noise does not vary: %s", why));
+    return best;
+}
+
+} // namespace
+
+Trained fit_process(FitRows rows, const std::vector<Feature>& features, const Options& options,
+                    const FitMemory& estimate, RunContext& context) {
+    if (options.varying_noise.value_or(false))
+        return VaryingNoiseTraining(features, options, estimate, context).fit(rows);
+    return Trainer(std::move(rows), features, options, estimate, context).fit();
+}
+
+} // namespace btml::gp
