@@ -10,12 +10,12 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
 COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean) IS
-'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), exact in time linear
-in the rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
-kernel by way of exemplars (Titsias 2009); mean: of the targets, or of what boosted trees leave; varying_noise: a second process
-says how noisy each point is; per_shard: a committee of the servers'' processes; features: every output column but target, holdout and weight, unless named; text, enum and boolean columns
-are categorical, a NULL is a bit of its own; noise and signal in units of the target''s variance; same source, options and
-seed: same model; options: contrib_docs/gp.md';
+'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time linear in the
+rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
+kernel by way of exemplars (Titsias 2009); mean: of the targets, or of what boosted trees leave; varying_noise: as noisy as each
+point is; per_shard: a committee of the servers'' processes; features: every output column but target, holdout and weight,
+unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise and signal in units of the
+target''s variance; same source, options and seed: same model; options: contrib_docs/gp.md';
 
 CREATE FUNCTION btml.gp_fit_members(source text, target name, features name[] DEFAULT NULL,
     categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,

@@ -20,8 +20,8 @@ static std::vector<double> solve(const SparseModel::Parts& parts, const std::vec
 }
 
 // Σ changes by ±kk'/σ², and its inverse by the formula of Sherman and Morrison.
-bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight,
-                  bool more, RunContext& context) {
+bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight, bool more,
+                  RunContext& context) {
     const size_t size = parts.inducing_points();
     std::vector<double> point(parts.coordinates.width());
     if (!parts.coordinates.find(features, point.data())) return true;
