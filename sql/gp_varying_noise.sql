@@ -27,7 +27,9 @@ SELECT s->'calibration'->'rows' AS calibrating, s->'calibration'->>'method' AS m
 FROM btml.gp_fit('SELECT a, b, y, w, held FROM noisy', 'y', combine => 'mixture', mean => 'zero', evaluations => 1000, holdout => 'held', weight => 'w', varying_noise => true) model, btml.summary(model) s;
 -- One observation more, and taken away again: the noise stays.
 SELECT combine, btml.predict(more, x) > btml.predict(model, x) AS more, abs(btml.predict(back, x) - btml.predict(model, x)) < 0.01 AS as_before, s->'metrics'->'varying_noise' = btml.summary(model)->'metrics'->'varying_noise' AS same_noise, s->'calibration'->'updates_since' AS updates
-FROM fitted, (SELECT ARRAY[3.3, 1.7] AS x) point, LATERAL btml.gp_update(model, x, btml.predict(model, x) + 3) more, LATERAL btml.gp_downdate(more, x, btml.predict(model, x) + 3) back, LATERAL btml.summary(more) s WHERE varying ORDER BY 1;
+FROM fitted, (SELECT ARRAY[3.3, 1.7] AS x) point, LATERAL btml.gp_update(model, x, btml.predict(model, x) + 3) more, LATERAL (SELECT CASE WHEN combine = 'kernel_sum' THEN btml.gp_downdate(more, x, btml.predict(model, x) + 3) ELSE model END) d(back), LATERAL btml.summary(more) s WHERE varying ORDER BY 1;
+SELECT combine, caught(format('SELECT btml.gp_downdate(model, ARRAY[3.3, 1.7], 2) FROM fitted WHERE varying AND combine = %L', combine)) FROM fitted WHERE varying AND combine <> 'kernel_sum' ORDER BY 1;
+SELECT btml.summary(btml.gp_downdate(model, t, y))->'rows' AS rows FROM fitted, (SELECT a, b, y FROM noisy WHERE id = 77) t WHERE varying AND combine = 'kernel_sum';
 -- Groups, queries in one go, folds, draws.
 SELECT w, (btml.predict_normal(m, ARRAY[8, 1])).sd > 2 * (btml.predict_normal(m, ARRAY[2, 1])).sd AS knows FROM (SELECT w, btml.gp_fit_agg(y, ARRAY[a, b], '{"mean": "zero", "combine": "mixture", "evaluations": 500, "varying_noise": true}') AS m FROM noisy GROUP BY w) g ORDER BY w;
 SELECT id, sd > 0.5 AS loud FROM btml.gp_regression('SELECT a, b, y FROM noisy', 'y', 'SELECT 1 AS id, 2.0 AS a, 1.0 AS b UNION ALL SELECT 2, 8, 1', combine => 'mixture', evaluations => 1000, varying_noise => true) ORDER BY 1;
@@ -39,6 +41,7 @@ SELECT btml.summary(model)->'metrics' ? 'varying_noise' AS varies, btml.predict_
 FROM (VALUES ('SELECT a, b, y FROM noisy WHERE a <= 5'), ('SELECT a, b, y FROM noisy WHERE id <= 30'), ('SELECT a, b, 7 AS y FROM noisy WHERE id <= 100')) s(source), LATERAL btml.gp_fit(source, 'y', mean => 'zero', combine => 'mixture', evaluations => 1000, varying_noise => true) model;
 SELECT caught('SELECT btml.gp_fit(''SELECT a, y FROM noisy'', ''y'', varying_noise => true, per_shard => true)');
 SELECT caught('SELECT btml.gp_fit_agg(y, ARRAY[a], ''{"varying_noise": "yes"}'') FROM noisy');
+SELECT caught(format('SELECT btml.gp_fit(''SELECT a, y FROM noisy'', ''y'', varying_noise => true, %s => 0.1)', name)) FROM unnest('{noise,signal}'::text[]) name;
 SET btml.memory_limit = '1MB';
 SELECT caught('SELECT btml.gp_fit(''SELECT a, y FROM noisy'', ''y'', varying_noise => true, combine => ''mixture'')');
 RESET btml.memory_limit;

@@ -85,7 +85,7 @@ row has, 22003 for a target more than 1e15 standard deviations out; NULL for a N
 COMMENT ON FUNCTION btml.gp_update(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
 COMMENT ON FUNCTION btml.gp_downdate(btml.model, float8[], float8) IS
-'the model without one observation of weight 1 that it has: the inverse of btml.gp_update, of a mixture and boosted members up to rounding; error 22023 for an observation that is not in the model, and for the only one of a sum or of boosted members';
+'the model without one observation of weight 1 that it has: the inverse of btml.gp_update, of a mixture and boosted members up to rounding; error 22023 for an observation that is not in the model, and for the only one of a sum or of boosted members; error 0A000 for a mixture and a smooth kernel whose noise varies';
 COMMENT ON FUNCTION btml.gp_downdate(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
 

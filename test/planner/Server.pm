@@ -30,7 +30,7 @@ sub server_version
 		await_server($database);
 		$version = `$ask`;
 	}
-	return $version =~ /^(\d+)$/ ? $1 : die "# no server is there: $version\n";
+	return $version =~ /^(\d+)$/m ? $1 : die "# no server is there: $version\n";
 }
 
 # Waits until the server lets a session into the database again.

@@ -33,9 +33,9 @@ Options options_of_logarithms(const Options& options) {
     return other;
 }
 
-// Returns how they are taken to logarithms, by the magnitudes of all.
+// Returns what takes these errors to logarithms.
 uncertainty::LogSquares log_squares(const std::vector<Buffer<double>>& errors, RunContext& context) {
-    static constexpr double part = 1e-3; // that of ties
+    static constexpr double part = 1e-3; // hides ties
     Buffer<double> magnitudes(context.memory(), what);
     for (const Buffer<double>& fold : errors)
         context.for_each(fold.size(), 1, [&](size_t i) { magnitudes.push_back(std::fabs(fold[i])); });

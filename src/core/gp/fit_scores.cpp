@@ -18,9 +18,11 @@ double HeldOutScore::mean_nll_student_t(RunContext& context) {
 
 uint64_t units_of_prediction(const Model& model) {
     const auto* const sparse = std::get_if<SparseModel>(&model.posterior);
+    const auto* const sum = std::get_if<SumModel>(&model.posterior);
     const uint64_t k = sparse ? sparse->inducing_points() : 0,
+                   members = std::max<uint64_t>(1, model.members().size() + (sum ? sum->members().size() : 0)),
                    trees = model.mean ? model.mean->trees().trees.size() : 0;
-    return 64 + 8 * k + k * k / 8 + 2 * trees +
+    return 64 * members + 8 * k + k * k / 8 + 2 * trees +
            (model.varying_noise ? units_of_prediction(model.varying_noise->process) : 0);
 }
 

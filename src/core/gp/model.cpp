@@ -325,6 +325,7 @@ void encode(const Model& model, Writer& writer) {
 
 double VaryingNoise::factor(double predicted) const {
     static constexpr double max_logarithm = 7; // deviations of a thirtieth to thirty times that of the level
+    if (std::isnan(predicted)) return 1;
     return std::exp(std::clamp(predicted - level, -max_logarithm, max_logarithm));
 }
 

@@ -76,7 +76,7 @@ struct VaryingNoise {
     double level;           // g where the factor is 1
     double least, greatest; // factors of training rows
 
-    // Returns e^(g − level), within bounds that one row more or less does not reach.
+    // Returns e^(g − level), and at least e⁻⁷ and at most e⁷; 1 for a g that is no number.
     double factor(double predicted) const;
 };
 

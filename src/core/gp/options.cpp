@@ -130,6 +130,14 @@ void check_mean(const Options& options) {
                 "Leave noise and signal NULL, or use mean => 'zero'.");
 }
 
+// Both are of the target's variance, in which rows count the less the noisier they turn out to be.
+void check_varying_noise(const Options& options) {
+    if (!options.varying_noise.value_or(false) || !(options.noise || options.signal)) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("varying_noise => true takes no %s", options.noise ? "noise" : "signal"), "",
+                "Leave noise and signal NULL, or leave out varying_noise.");
+}
+
 void check_combination(const Options& options) {
     if (options.combine == Combine::boosted && options.signal)
         throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
@@ -151,6 +159,7 @@ void Options::validate() const {
     check_smooth_options(*this);
     check_combination(*this);
     check_mean(*this);
+    check_varying_noise(*this);
 }
 
 Options gp_fit_members_defaults() {

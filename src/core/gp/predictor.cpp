@@ -85,7 +85,7 @@ Normal Predictor::observation(std::span<const double> features) {
 }
 
 Predictor::Score Predictor::score(std::span<const double> features, double target, double weight) {
-    const double noise_factor = this->noise_factor(features) / weight;
+    const double noise_over_weight = noise_factor(features) / weight;
     const Normal latent = latent_on_scale(features);
     const double at = (placement_.inner(target) - model_.centre) / model_.scale;
     const double unit = model_.scale * placement_.deviation, of_trees = placement_.variance / (unit * unit);
@@ -94,12 +94,12 @@ Predictor::Score Predictor::score(std::span<const double> features, double targe
         for (size_t m = 0; m < latent_.size(); m++) {
             const Member& member = mixture->members[m];
             density.add(member.weight, latent_[m].mean,
-                        latent_[m].variance + of_trees + member.trie.kernel().noise * noise_factor, at);
+                        latent_[m].variance + of_trees + member.trie.kernel().noise * noise_over_weight, at);
         }
     } else {
-        density.add(1, latent.mean, latent.variance + of_trees + model_.noise * noise_factor, at);
+        density.add(1, latent.mean, latent.variance + of_trees + model_.noise * noise_over_weight, at);
     }
-    const Normal observed = in_units({latent.mean, latent.variance + model_.noise * noise_factor});
+    const Normal observed = in_units({latent.mean, latent.variance + model_.noise * noise_over_weight});
     return {density.log() - std::log(unit), observed.mean, observed.variance};
 }
 

@@ -432,7 +432,7 @@ Trained Trainer::fit() {
     const std::optional<double> held_out = result.model.holdout_nll; // by rows that may choose
     Buffer<double> z(context_.memory(), "errors of rows");
     if (options_.varying_noise.value_or(false))
-        for (const double of_row : left_out_.z()) z.push_back(of_row);
+        for (const double of_row : left_out_.z()) z.push_back(std::isfinite(of_row) ? of_row : 0);
     calibrate(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);

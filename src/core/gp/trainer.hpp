@@ -19,7 +19,7 @@ struct FitRows {
 };
 
 FitRows copy(const FitRows& rows, RunContext& context);
-// Without the rows to train on.
+// Copies all but the rows to train on.
 FitRows copy_held_out(const FitRows& rows, RunContext& context);
 
 struct Trained {

@@ -44,6 +44,13 @@ void require_comparable(const Model& model, std::span<const double> features) {
                 "Nothing says which of its experts the observation is of.", "Train the model again.");
 }
 
+// A row of the fit weighs by what the others say of its noise, and nothing keeps that weight.
+[[noreturn]] void refuse_unknown_weight() {
+    throw Error(ErrorCode::not_supported, "a model whose noise varies gives no observation back",
+                "A mixture and a smooth kernel do not keep the weight that a row of the fit had.",
+                "Train the model again, or use a sum of kernels or a boosted chain.");
+}
+
 [[noreturn]] void refuse(const char* why) {
     throw Error(ErrorCode::invalid_argument, "the observation to remove is not in the model", why);
 }
@@ -51,13 +58,18 @@ void require_comparable(const Model& model, std::span<const double> features) {
 // Holds an observation as one at a point within the ranges.
 struct Seen {
     double target, weight;
+    double max_ratio; // of a row's weight to this one: rows of the fit weigh by what the others say of their noise
 };
 
+// Returns the row whose weight is nearest, of several that are the observation.
 size_t find_row(const TrainingColumns& rows, std::span<const double> features, const Seen& seen_at,
                 RunContext& context) {
     static constexpr double same = 1e-9; // two values of one observation, as written down at two times
     std::vector<double> values(features.size());
     bool seen = false;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double nearest = infinity;
+    std::optional<size_t> found;
     for (size_t row = 0; row < rows.rows(); row++) {
         context.worked(16);
         rows.read_row(row, values);
@@ -66,9 +78,14 @@ size_t find_row(const TrainingColumns& rows, std::span<const double> features, c
         });
         seen |= equal;
         const double apart = std::abs(rows.target[row] - seen_at.target);
-        const double heavier = std::abs(rows.weight_of(row) - seen_at.weight);
-        if (equal && heavier <= same * seen_at.weight && apart <= same * (1 + std::abs(seen_at.target))) return row;
+        const double ratio = rows.weight_of(row) / seen_at.weight, heavier = std::max(ratio, 1 / ratio);
+        if (!equal || apart > same * (1 + std::abs(seen_at.target)) || heavier > (1 + same) * seen_at.max_ratio ||
+            heavier >= nearest)
+            continue;
+        nearest = heavier;
+        found = row;
     }
+    if (found) return *found;
     refuse(seen ? "Those with these features have another target or weight." : "No observation has these features.");
 }
 
@@ -93,12 +110,13 @@ struct Change {
     std::vector<double> signals;
     double noise, scale;
     double noise_factor; // of the point
+    double max_ratio;    // of weights: Seen
     RunContext& context;
 
     // y = (1 − δ) f + √(1 − ρ²) g + noise is an observation y/(1 − δ) of f, with more noise.
     Seen seen(double signal, double own_noise) const {
-        return {target / near.mean,
-                near.mean * near.mean / (noise_factor + (near.rest(signal) + of_trees) / own_noise)};
+        return {target / near.mean, near.mean * near.mean / (noise_factor + (near.rest(signal) + of_trees) / own_noise),
+                max_ratio};
     }
 
     void operator()(Mixture& mixture) const {
@@ -106,8 +124,8 @@ struct Change {
             Member& member = mixture.members[m];
             PointEncoder encoder(member.encoding, member.order);
             const String point = encoder(features);
-            const auto [at, weight] = seen(signals[m], member.trie.kernel().noise);
-            more ? member.trie.insert(point, at, weight) : member.trie.remove(point, at, weight);
+            const Seen at = seen(signals[m], member.trie.kernel().noise);
+            more ? member.trie.insert(point, at.target, at.weight) : member.trie.remove(point, at.target, at.weight);
         }
         mixture.log_likelihood = log_likelihood(mixture.members, scale);
         // Only a model that no fit has made has observations so far out.
@@ -164,8 +182,13 @@ bool change(Model& model, std::span<const double> features, double target, bool 
     if (near.mean < next_to_nothing) return false;
     const Placement placement = outside.place(model, features);
     const double value = scaled(model, placement, target), unit = model.scale * placement.deviation;
+    const VaryingNoise* const varying = model.varying_noise.get();
+    const bool keeps_weights =
+        !std::holds_alternative<Mixture>(model.posterior) && !std::holds_alternative<SparseModel>(model.posterior);
+    if (varying && !more && !keeps_weights) refuse_unknown_weight();
+    const double noise_factor = varying ? Predictor(model).noise_factor(features) : 1;
     std::visit(Change{features, value, more, near, placement.variance / (unit * unit), signals(model), model.noise,
-                      model.scale, Predictor(model).noise_factor(features), context},
+                      model.scale, noise_factor, varying ? varying->greatest / varying->least : 1, context},
                model.posterior);
     more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();

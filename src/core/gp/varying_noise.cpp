@@ -32,8 +32,8 @@ class VaryingNoiseTraining {
 
     Trained train(FitRows rows, const Options& options);
     std::optional<Trained> improved(const FitRows& rows, const Trained& before, Logarithms& logarithms);
-    std::vector<uint32_t> scored(const TrainingColumns& rows, const Buffer<double>& z) const;
-    Options options_of_noise(const Model& first, size_t rows) const;
+    std::vector<uint32_t> rows_with_errors(const TrainingColumns& rows, const Buffer<double>& z) const;
+    Options options_of_noise(const Model& before) const;
     VaryingNoise learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms);
     void weigh(TrainingColumns& rows, const VaryingNoise& noise, const Logarithms& logarithms) const;
     Logarithms predictions(VaryingNoise& noise, const TrainingColumns& rows) const;
@@ -42,6 +42,7 @@ class VaryingNoiseTraining {
     const Options& options_;
     const FitMemory& estimate_;
     RunContext& context_;
+    uint64_t evaluations_ = 0; // of the first process
 };
 
 Trained VaryingNoiseTraining::train(FitRows rows, const Options& options) {
@@ -49,7 +50,8 @@ Trained VaryingNoiseTraining::train(FitRows rows, const Options& options) {
 }
 
 // Returns which rows the errors are of.
-std::vector<uint32_t> VaryingNoiseTraining::scored(const TrainingColumns& rows, const Buffer<double>& z) const {
+std::vector<uint32_t> VaryingNoiseTraining::rows_with_errors(const TrainingColumns& rows,
+                                                             const Buffer<double>& z) const {
     if (z.size() != rows.rows()) return scored_rows(rows.rows(), static_cast<uint64_t>(options_.seed));
     std::vector<uint32_t> all(rows.rows());
     for (uint32_t row = 0; row < all.size(); row++) all[row] = row;
@@ -71,14 +73,13 @@ KernelChoice kernel_of(const Model& model) {
 }
 
 // Noise varies less than what it hides, so that fewer evaluations do.
-Options VaryingNoiseTraining::options_of_noise(const Model& first, size_t rows) const {
+Options VaryingNoiseTraining::options_of_noise(const Model& before) const {
     static constexpr uint64_t part_of_evaluations = 4;
     Options options = options_;
-    options.noise = options.signal = std::nullopt;
     options.varying_noise = std::nullopt;
-    options.kernel = kernel_of(first);
-    options.combine = Combine::automatic;
-    options.evaluations = static_cast<int>(std::max<uint64_t>(1, evaluations_of(options_, rows) / part_of_evaluations));
+    options.kernel = kernel_of(before);
+    options.combine = before.combine() == Combine::mixture ? Combine::mixture : Combine::automatic;
+    options.evaluations = static_cast<int>(std::max<uint64_t>(1, evaluations_ / part_of_evaluations));
     return options;
 }
 
@@ -97,35 +98,43 @@ VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise&
 // Takes what the noise of rows was thought to be, and fills in what the second process says: of a row that it knows,
 // given the others.
 VaryingNoise VaryingNoiseTraining::learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms) {
-    const std::vector<uint32_t> known = scored(rows, before.z);
+    const std::vector<uint32_t> known = rows_with_errors(rows, before.z);
     TrainingColumns training = select(rows, known, context_);
     training.weight = Buffer<double>(context_.memory(), "weights");
     Buffer<double> magnitudes(context_.memory(), "noise of rows"), targets(context_.memory(), "noise of rows");
-    for (const double z : before.z) magnitudes.push_back(std::fabs(z));
+    context_.for_each(known.size(), 1, [&](size_t i) { magnitudes.push_back(std::fabs(before.z[i])); });
     const uncertainty::LogSquares squares(std::move(magnitudes), part_of_median, context_);
     static constexpr double min_slope = 0.1; // less comes of errors most of which are 0
     double slope = 0;
-    for (const double z : before.z) slope += squares.slope(z) / static_cast<double>(before.z.size());
+    context_.for_each(known.size(), 2,
+                      [&](size_t i) { slope += squares.slope(before.z[i]) / static_cast<double>(known.size()); });
     context_.for_each(known.size(), 4, [&](size_t i) {
         targets.push_back(squares.of(before.z[i]) / std::max(slope, min_slope) + logarithms[known[i]]);
         training.target[i] = targets[i];
     });
-    Trained second = train(FitRows(std::move(training), context_), options_of_noise(before.result.model, known.size()));
+    Trained second = train(FitRows(std::move(training), context_), options_of_noise(before.result.model));
     VaryingNoise noise{std::move(second.result.model), 0, 1, 1};
-    logarithms = predictions(noise, rows);
+    noise.process.evaluations += before.result.model.evaluations;
+    if (known.size() < rows.rows()) logarithms = predictions(noise, rows);
     const std::span<const double> errors = second.left_out.errors();
-    for (size_t i = 0; i < errors.size(); i++) logarithms[known[i]] = targets[i] - noise.process.scale * errors[i];
-    for (const double logarithm : logarithms) noise.level += logarithm / static_cast<double>(rows.rows());
-    const auto [least, greatest] = std::minmax_element(logarithms.begin(), logarithms.end());
-    noise.least = noise.factor(*least);
-    noise.greatest = noise.factor(*greatest);
+    context_.for_each(errors.size(), 1,
+                      [&](size_t i) { logarithms[known[i]] = targets[i] - noise.process.scale * errors[i]; });
+    double least = logarithms[0], greatest = logarithms[0];
+    context_.for_each(rows.rows(), 2, [&](size_t i) {
+        noise.level += logarithms[i] / static_cast<double>(rows.rows());
+        least = std::min(least, logarithms[i]);
+        greatest = std::max(greatest, logarithms[i]);
+    });
+    noise.least = noise.factor(least);
+    noise.greatest = noise.factor(greatest);
     return noise;
 }
 
 void VaryingNoiseTraining::weigh(TrainingColumns& rows, const VaryingNoise& noise, const Logarithms& logarithms) const {
     Buffer<double> weights(context_.memory(), "weights");
-    context_.for_each(rows.rows(), 4,
-                      [&](size_t i) { weights.push_back(rows.weight_of(i) / noise.factor(logarithms[i])); });
+    context_.for_each(rows.rows(), 4, [&](size_t i) {
+        weights.push_back(std::clamp(rows.weight_of(i) / noise.factor(logarithms[i]), min_row_weight, max_row_weight));
+    });
     rows.weight = std::move(weights);
 }
 
@@ -148,16 +157,24 @@ std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const
     context_.note(format("negative log density %g, with noise of %g to %g times as much %g", before.score, noise.least,
                          noise.greatest, after.score));
     const size_t scored = rows.choosing.rows() > 0 ? rows.choosing.rows() : before.z.size();
-    if (after.score >= before.score - margin_of_one_row / std::sqrt(static_cast<double>(scored))) return std::nullopt;
+    after.result.model.evaluations += noise.process.evaluations;
+    for (const std::string& warning : before.result.warnings)
+        if (std::find(after.result.warnings.begin(), after.result.warnings.end(), warning) ==
+            after.result.warnings.end())
+            after.result.warnings.push_back(warning);
+    if (!(after.score < before.score - margin_of_one_row / std::sqrt(static_cast<double>(scored)))) return std::nullopt;
     after.result.model.varying_noise = std::make_unique<VaryingNoise>(std::move(noise));
     return after;
 }
 
 Trained VaryingNoiseTraining::fit(const FitRows& rows) {
+    double seconds = 0;
+    std::optional<Stopwatch> watch(seconds);
     Trained best = [&] {
         const Share share(context_, 0, first_is_trained);
         return train(copy(rows, context_), options_);
     }();
+    evaluations_ = best.result.model.evaluations;
     const char* why = best.z.size() < min_rows ? "there are too few rows for it" : nullptr;
     Logarithms logarithms(context_.memory(), "noise of rows", rows.training.rows(), 0.0);
     const Share rounds(context_, first_is_trained, 1);
@@ -170,6 +187,9 @@ Trained VaryingNoiseTraining::fit(const FitRows& rows) {
             why = "rows left out are predicted no better with it";
     }
     if (!best.result.model.varying_noise) best.result.warnings.push_back(format("the noise does not vary: %s", why));
+    watch.reset();
+    for (const Timing& phase : best.result.timings) seconds -= phase.seconds;
+    best.result.timings.push_back({"other fits for a noise that varies", seconds});
     return best;
 }
 

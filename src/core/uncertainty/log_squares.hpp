@@ -1,4 +1,4 @@
-// Logarithms of squared errors, of which models learn how far off predictions are.
+// Takes errors to logarithms of their squares, of which models learn how far off predictions are.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -8,7 +8,7 @@ namespace btml::uncertainty {
 class LogSquares {
   public:
     // Takes the magnitudes of all errors, at least one. Their order is lost. The floor is this part of their median, or
-    // the square of the part of the largest where the median is 0.
+    // a millionth of the largest where the median is 0.
     LogSquares(Buffer<double> magnitudes, double part, RunContext& context);
 
     // Returns ln(error² + floor²): errors next to 0, whose logarithms are next to −∞, do not drown all the others.

@@ -7,14 +7,12 @@
 
 namespace btml::gp {
 
-static constexpr double min_weight = 1e-40, max_weight = 1e40;
-
 void validate_observation(double target, double weight) {
     if (!std::isfinite(target))
         throw Error(ErrorCode::invalid_argument, format("a target of %s is not finite", shortest(target).c_str()));
-    if (!(weight >= min_weight && weight <= max_weight))
+    if (!(weight >= min_row_weight && weight <= max_row_weight))
         throw Error(ErrorCode::invalid_argument, format("invalid weight %g", weight), {},
-                    format("A weight is a number from %g to %g.", min_weight, max_weight));
+                    format("A weight is a number from %g to %g.", min_row_weight, max_row_weight));
 }
 
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context) {

@@ -20,7 +20,9 @@ struct Observations {
     double weight_of(size_t i) const { return weight.empty() ? 1 : weight[i]; }
 };
 
-// Throws invalid_argument unless the target is finite and the weight from 1e-40 to 1e40.
+inline constexpr double min_row_weight = 1e-40, max_row_weight = 1e40;
+
+// Throws invalid_argument unless the target is finite and the weight within these bounds.
 void validate_observation(double target, double weight);
 
 // Copies both. Error invalid_argument where an observation is not valid.
