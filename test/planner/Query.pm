@@ -17,8 +17,8 @@ sub draw
 	my ($class, $schema) = @_;
 	my $self = bless { schema => $schema, features => {}, items => [], where => [] }, $class;
 
-	# Half of the queries hold nothing but what the planner is meant to factorize, and half of those no floats. More than
-	# half have a subject, which chance alone would seldom draw in full.
+	# Three of five queries hold nothing but what the planner is meant to factorize, and half of those no floats. As many
+	# have a subject, which chance alone would seldom draw in full.
 	$self->{subject} = chance(0.4) ? '' : weighted(
 		ring         => 2,
 		'sub-query'  => 1,
