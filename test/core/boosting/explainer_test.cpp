@@ -341,6 +341,7 @@ TEST(Explainer, EveryLevelGivesTheSameBits) {
     choose_level(Level::baseline);
     const std::vector<double> baseline = contributions_of(explainer, model, row);
     for (const Level level : {Level::avx2, Level::avx512}) {
+        if (level > best) continue;
         choose_level(level);
         EXPECT_EQ(contributions_of(explainer, model, row), baseline);
     }
