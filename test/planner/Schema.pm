@@ -216,7 +216,11 @@ sub data
 		my $skew   = weighted(1 => 5, 3 => 1);
 		my $value  = $measure_value{$column};
 		my $others = $other_profile{$column};
-		if ($others && chance($self->{edge} && $column =~ /^x/ ? 0.7 : 0.2)) { $value = pick(@$others); $self->{wide}{$column} = 1; }
+		if ($others && chance($self->{edge} && $column =~ /^x/ ? 0.7 : 0.2))
+		{
+			$value = pick(@$others);
+			$self->{wide}{$column} = 1;
+		}
 		if (my $key = $key_value{$column})
 		{
 			my $domain   = $MANY{$column} ? $keys : $self->{keys};

@@ -42,6 +42,10 @@ HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& c
     return sums;
 }
 
+bool is_clearly_better(double nll, double than, size_t rows) {
+    return nll < than - 0.5 / std::sqrt(static_cast<double>(rows));
+}
+
 void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before) {
     const double known = static_cast<double>(before), all = static_cast<double>(before + sums.rows);
     const double nll = model.holdout_nll.value_or(0) * known, rmse = model.holdout_rmse.value_or(0);

@@ -23,6 +23,10 @@ uint64_t units_of_prediction(const Model& model);
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
+// Says whether a mean negative log density of so many rows is lower than another by more than chance: by half a nat of
+// one row, and of more rows by less, as the root of their number.
+bool is_clearly_better(double nll, double than, size_t rows);
+
 // Makes the means over these rows the model's scores of held-out ones, next to so many that it has means of.
 void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before);
 

@@ -163,8 +163,7 @@ std::optional<double> MeanChoice::score_over_trees(const TrainingColumns& sample
 // Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
 // kernel that was chosen by all rows, and trees out of fold know less than those of all rows.
 bool MeanChoice::is_worth_it(const FitRows& rows) {
-    static constexpr uint64_t stream = 0x6d65616e;   // apart from the random bits of searches
-    static constexpr double margin_of_one_row = 0.5; // nats; of more rows it is less by the root
+    static constexpr uint64_t stream = 0x6d65616e; // apart from the random bits of searches
     const size_t all = rows.training.rows();
     const Share unknown(context_, 0, 0); // next to the training's
     const bool held_out = rows.are_halves && rows.choosing.rows() >= min_rows_to_choose_mean;
@@ -181,7 +180,7 @@ bool MeanChoice::is_worth_it(const FitRows& rows) {
     const std::optional<double> over_trees = score_over_trees(sample, others, all);
     context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g",
                          sample.rows(), others.rows(), over_zero, over_trees.value_or(NAN)));
-    return over_trees && *over_trees < over_zero - margin_of_one_row / std::sqrt(static_cast<double>(scored));
+    return over_trees && is_clearly_better(*over_trees, over_zero, scored);
 }
 
 // Where the choice is open, memory may be too little for trees.

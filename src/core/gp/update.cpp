@@ -67,8 +67,7 @@ size_t find_row(const TrainingColumns& rows, std::span<const double> features, c
     static constexpr double same = 1e-9; // two values of one observation, as written down at two times
     std::vector<double> values(features.size());
     bool seen = false;
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    double nearest = infinity;
+    double nearest = std::numeric_limits<double>::infinity();
     std::optional<size_t> found;
     for (size_t row = 0; row < rows.rows(); row++) {
         context.worked(16);

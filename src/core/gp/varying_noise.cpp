@@ -141,7 +141,6 @@ void VaryingNoiseTraining::weigh(TrainingColumns& rows, const VaryingNoise& nois
 // Returns nothing where the noise that the process leaves says nothing new.
 std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const Trained& before,
                                                       Logarithms& logarithms) {
-    static constexpr double margin_of_one_row = 0.5; // nats; of more rows it is less by the root
     VaryingNoise noise = [&] {
         const Share share(context_, 0, part_of_noise);
         return learn(rows.training, before, logarithms);
@@ -162,7 +161,7 @@ std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const
         if (std::find(after.result.warnings.begin(), after.result.warnings.end(), warning) ==
             after.result.warnings.end())
             after.result.warnings.push_back(warning);
-    if (!(after.score < before.score - margin_of_one_row / std::sqrt(static_cast<double>(scored)))) return std::nullopt;
+    if (!is_clearly_better(after.score, before.score, scored)) return std::nullopt;
     after.result.model.varying_noise = std::make_unique<VaryingNoise>(std::move(noise));
     return after;
 }

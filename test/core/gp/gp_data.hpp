@@ -1,6 +1,7 @@
 // Small data sets for Gaussian processes, and what dense algebra says of a model fitted to them.
 #pragma once
 
+#include "caught.hpp"
 #include "gp_reference.hpp"
 
 #include "core/gp/fit.hpp"
@@ -95,6 +96,24 @@ inline Model model_of(const std::string& bytes, RunContext& context) {
     Model model = decode(reader, context);
     reader.finish();
     return model;
+}
+
+// Expects that a fit with too little memory is refused before it starts, and that it runs with some that is enough.
+inline void expect_memory_is_estimated(const std::vector<PlainRow>& rows, const Options& options) {
+    QuietContext large;
+    const Dataset data = dataset_of(rows, {}, large);
+    const uint64_t held = large.memory().used();
+    bool enough = false;
+    for (uint64_t limit = held; limit < 500 * held && !enough; limit += limit / 4) {
+        QuietContext context(1, limit);
+        const auto refusal = btml::test::caught([&] { fit_rows(rows, options, {}, context); });
+        enough = !refusal.thrown;
+        if (refusal.thrown && limit > held) {
+            EXPECT_EQ(refusal.code, ErrorCode::memory_limit);
+            EXPECT_NE(refusal.detail.find("a Gaussian process"), std::string::npos) << refusal.detail;
+        }
+    }
+    EXPECT_TRUE(enough);
 }
 
 // The string of a point, and '?' where a level is not known, which is equal to nothing.

@@ -393,22 +393,7 @@ TEST(GpMean, Errors) {
 }
 
 TEST(GpMean, MemoryIsEstimatedBeforehand) {
-    const std::vector<PlainRow> rows = stepped_rows(4000, 1);
-    const Options options = over_trees(Combine::mixture);
-    QuietContext large;
-    const Dataset data = dataset_of(rows, {}, large);
-    const uint64_t held = large.memory().used();
-    bool enough = false;
-    for (uint64_t limit = held; limit < 500 * held && !enough; limit += limit / 4) {
-        QuietContext context(1, limit);
-        const auto refusal = caught([&] { fit_rows(rows, options, {}, context); });
-        enough = !refusal.thrown;
-        if (refusal.thrown && limit > held) {
-            EXPECT_EQ(refusal.code, ErrorCode::memory_limit);
-            EXPECT_NE(refusal.detail.find("a Gaussian process"), std::string::npos) << refusal.detail;
-        }
-    }
-    EXPECT_TRUE(enough);
+    expect_memory_is_estimated(stepped_rows(4000, 1), over_trees(Combine::mixture));
 }
 
 TEST(GpMean, CanBeCancelled) {
