@@ -34,7 +34,7 @@ FROM models, LATERAL (SELECT btml.summary(model)->'metrics') s(m) WHERE name IN 
 INSERT INTO models SELECT name, btml.gp_fit('SELECT hour, outdoor, kind, load + CASE WHEN outdoor > 15 THEN (reading_id * 6151 % 103 + reading_id * 12289 % 107 - 104) / 8.0 ELSE 0 END AS load FROM reading', 'load',
     kernel => 'matern52', exemplars => 100, varying_noise => name = 'varying') FROM unnest('{same,varying}'::text[]) name;
 
-SELECT name, x.outdoor, round(p.sd::numeric, 2) AS sd, round(s.mean_nll::numeric, 2) AS mean_nll
+SELECT name, x.outdoor, round(p.sd::numeric, 1) AS sd, round(s.mean_nll::numeric, 2) AS mean_nll
 FROM models, (VALUES (9.0, 5.0, 'office'), (9.0, 25.0, 'office')) x(hour, outdoor, kind), LATERAL btml.predict_normal(model, x) p, LATERAL btml.gp_leave_one_out(model) s
 WHERE name IN ('same', 'varying') ORDER BY name, outdoor;
 

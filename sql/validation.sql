@@ -88,7 +88,7 @@ FROM btml.cross_validate('SELECT day, size, price, noise FROM sales', 'noise', o
     JOIN btml.cross_validate('SELECT day, size, price, noise FROM sales', 'noise', options => '{"trees": 40, "learning_rate": 0.5}') b USING (fold);
 
 -- Gaussian processes: as gp_fit of the other rows.
-CREATE TABLE small AS SELECT day, size, region, part, amount, day = 0 AS held FROM features LIMIT 300;
+CREATE TABLE small AS SELECT day, size, region, part, amount, day = 0 AS held FROM features f ORDER BY md5(f::text) LIMIT 300;
 CREATE FUNCTION gp_of_fold(k int) RETURNS float8 LANGUAGE sql AS $$
     SELECT sqrt(avg((btml.predict((SELECT btml.gp_fit(format('SELECT day, size, region, amount FROM small WHERE part <> %s', k), 'amount', members => 2, evaluations => 60, combine => 'mixture')), s.*) - s.amount)^2))
     FROM small s WHERE part = k
