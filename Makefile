@@ -116,11 +116,9 @@ $(MODULE_big)$(DLSUFFIX): src/btml.map
 -include $(OBJS:.o=.d)
 
 # Loaded by btml.so when btml.device asks for it.
-NVCC = nvcc
-btml_cuda$(DLSUFFIX): src/core/kernel/cuda/kernel_sums.cu src/core/kernel/cuda/device_abi.h \
-    $(wildcard src/core/pairwise/kernels/*.hpp)
-	$(NVCC) -std=c++20 -O3 -arch=all-major $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
-	    -Xcompiler -fPIC,-Wall,-Wextra --shared -cudart static $< -o $@
+include src/core/device/cuda.mk
+btml_cuda$(DLSUFFIX): $(cuda_sources) $(cuda_headers)
+	$(compile_cuda) $@
 ifeq ($(WITH_CUDA),1)
 all: btml_cuda$(DLSUFFIX)
 install: install-cuda
@@ -161,7 +159,7 @@ demo:
 bench:
 	@test/bench/run
 format:
-	find src test \( -name '*.cpp' -o -name '*.hpp' \) -exec clang-format -i {} +
+	find src test \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' \) -exec clang-format -i {} +
 print-library-flags:
 	@echo '$(library_flags)'
 print-regress:

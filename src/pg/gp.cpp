@@ -35,6 +35,11 @@ GpRequest read_request(const NamedArguments& call, const gp::Options& defaults) 
     return request;
 }
 
+void tell_warnings(const FitResult& result, RunContext& context) {
+    for (const std::string& warning : result.warnings) notice(warning);
+    tell_device_failure("Gaussian processes are trained on the CPU", context);
+}
+
 // The rows of a source, and what a model trained on them says of itself.
 struct TrainingSet {
     Dataset dataset;
@@ -42,7 +47,7 @@ struct TrainingSet {
     std::string target;
     std::vector<Timing> timings;
 
-    void complete(FitResult& result) const {
+    void complete(FitResult& result, RunContext& context) const {
         result.model.target = target;
         result.model.rows_skipped = rows_skipped;
         result.model.strategy = "enumerate";
@@ -50,7 +55,7 @@ struct TrainingSet {
         result.model.strategy_reason =
             is_smooth ? "a smooth kernel sums over every row" : "a Gaussian process keeps every row";
         result.timings.insert(result.timings.begin(), timings.begin(), timings.end());
-        for (const std::string& warning : result.warnings) notice(warning);
+        tell_warnings(result, context);
     }
 };
 
@@ -85,12 +90,12 @@ BTML_FUNCTION(btml_gp_fit) {
                         "A committee combines what its experts know, not how noisy their rows are.",
                         "Leave out varying_noise, or train without per_shard.");
         FitResult result = fit_experts(request, request.options, context);
-        for (const std::string& warning : result.warnings) notice(warning);
+        tell_warnings(result, context);
         return model_datum(result, context);
     }
     TrainingSet training = read_training_set(request, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
-    training.complete(result);
+    training.complete(result, context);
     return model_datum(result, context);
 }
 
@@ -102,7 +107,7 @@ BTML_FUNCTION(btml_gp_fit_members) {
     TrainingSet training = read_training_set(request, context);
     std::vector<FitResult> members = gp::fit_members(std::move(training.dataset), request.options, context);
     for (size_t m = 0; m < members.size(); m++) {
-        training.complete(members[m]);
+        training.complete(members[m], context);
         const Model& model = members[m].model;
         const Datum value = model_datum(members[m], context);
         rows.add_row(static_cast<int>(m) + 1, *model.log_likelihood(), model.noise, gp::signal(model),
@@ -122,7 +127,7 @@ BTML_FUNCTION(btml_gp_regression) {
     TrainingSet training = read_training_set(request, context);
     const QueryPoints points(queries, gp::features_of(training.dataset), context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
-    training.complete(result);
+    training.complete(result, context);
     gp::Predictor predictor(result.model);
     for (uint64_t row = 0; row < points.rows(); row++) {
         const gp::Normal at = predictor.observation(points.values(row));
@@ -151,7 +156,7 @@ BTML_FUNCTION(btml_gp_fit_final) {
         result.model.rows_skipped = rows.rows_skipped();
         result.model.strategy = "enumerate";
         result.model.strategy_reason = "the rows were aggregated";
-        for (const std::string& warning : result.warnings) notice(warning);
+        tell_warnings(result, context);
         return model_datum(result, context);
     });
 }

@@ -3,7 +3,6 @@
 #include "pg/bandwidth_choice.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/bridge/settings.hpp"
 #include "pg/options.hpp"
 #include "pg/point_source.hpp"
 
@@ -100,7 +99,7 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
 
 // first: how many queries it is of, where there are more; or 0.
 void report(const kernel::Report& report, uint64_t first, bool weighted, RunContext& context) {
-    if (!report.device_failure.empty()) notice("kernel sums run on the CPU: " + report.device_failure);
+    tell_device_failure("kernel sums run on the CPU", context);
     std::string text = first > 0 ? format("the first %" PRIu64 " queries: ", first) : "";
     text += format("%s sums over %" PRIu64 " distinct keys: %s; %.3g %% of the pairs were evaluated",
                    report.method == Method::exact ? "exact" : "sampled", report.keys, report.reason.c_str(),
@@ -227,8 +226,7 @@ class Stream {
 template <class Sums, class... Which>
 void answer(const Request& request, const PointSource& queries, std::optional<Keys> keys, ResultRows& rows,
             RunContext& context, Which... which) {
-    Options options = request.options;
-    options.cuda_library = cuda_library();
+    const Options& options = request.options;
     const size_t dimensions = keys ? keys->points.dimensions() : 0;
     const uint64_t count = keys ? keys->rows() : 0;
     std::optional<Sums> sums;

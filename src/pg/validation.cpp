@@ -17,6 +17,8 @@ using boosting::ObjectiveNumber;
 
 namespace {
 
+constexpr const char* trained_here = "Gaussian processes are trained on the CPU";
+
 // A call of either function.
 struct Call {
     Call(FunctionCallInfo fcinfo, const OptionsTable<validation::Options>& table)
@@ -190,6 +192,7 @@ BTML_FUNCTION(btml_cross_validate) {
         notice(format("%" PRIu64 " rows are in no fold: holdout \"%s\" is true", folds.withheld_rows,
                       contest.request.holdout->c_str()));
     const std::vector<Curve> curves = contest.scorer->curves(0, 0, folds.size(), 1, "");
+    tell_device_failure(trained_here, context);
     const Best best = best_of_mean(curves, *contest.scorer);
     for (size_t fold = 0; fold < folds.size(); fold++)
         result.add_row(folds.names[fold], static_cast<int64>(folds.rows[fold]), contest.metric, best.values[fold],
@@ -215,6 +218,7 @@ BTML_FUNCTION(btml_tune) {
     const bool is_scored = contest.folds->withheld_rows > 0;
     const std::vector<TrialResult> trials =
         race(*contest.scorer, space.points.size(), contest.folds->size(), is_scored, context);
+    tell_device_failure(trained_here, context);
     for (size_t i = 0; i < trials.size(); i++) {
         const TrialResult& trial = trials[i];
         const std::optional<int> trees = null_if(trial.trees == 0, static_cast<int>(trial.trees));

@@ -21,6 +21,7 @@ class Cholesky {
     void solve_lower(double* x, size_t columns, ThreadTeam& team) const;
     void solve_upper(double* x, size_t columns, ThreadTeam& team) const;
     // Returns L, in the lower triangle, row by row.
+    const double* factor() const { return factor_.data(); }
     Buffer<double> take_factor() && { return std::move(factor_); }
     // Writes the inverse of the matrix, row by row.
     void invert(double* to, ThreadTeam& team) const;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -70,6 +71,12 @@ class Reservation {
     uint64_t bytes_ = 0;
 };
 
+// Asks for a CUDA device. Results may then differ in their last digits.
+struct DeviceRequest {
+    std::string library; // the path of btml_cuda.so; empty: the processor does all
+    std::string failure; // why it is not used; empty where it is, or was not needed
+};
+
 class RunContext {
   public:
     RunContext(uint64_t memory_limit_bytes, int threads) : memory_(memory_limit_bytes), threads_(threads) {}
@@ -126,6 +133,8 @@ class RunContext {
     }
     MemoryBudget& memory() noexcept { return memory_; }
     int threads() const noexcept { return threads_; }
+    // Main thread only.
+    DeviceRequest& device() noexcept { return device_; }
 
   private:
     friend class Share;
@@ -134,6 +143,7 @@ class RunContext {
 
     MemoryBudget memory_;
     const int threads_;
+    DeviceRequest device_;
     uint64_t since_poll_ = 0;
     double fraction_ = -1, begin_ = 0, length_ = 1; // the last two: of the innermost Share
 };

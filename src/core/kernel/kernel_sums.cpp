@@ -59,6 +59,17 @@ auto unshared(RunContext& context, const Body& body) {
     return body();
 }
 
+constexpr const char* far_ones = "queries far from every key";
+
+// Calls body(row) for each, on the team.
+template <class Body>
+void in_parts(size_t rows, ThreadTeam& team, const Body& body) {
+    constexpr size_t rows_of_item = 1024;
+    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
+        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) body(i);
+    });
+}
+
 double total_weight(const DistinctKeys& keys) {
     double total = 0;
     for (size_t i = 0; i < keys.rows(); i++) total += keys.values[i * keys.columns];
@@ -90,19 +101,13 @@ struct KernelSums::State {
                 std::log(total_weight(distinct)) + distinct.frame.log_integral() + distinct.frame.log_volume;
         const bool magnitudes = quantity == Quantity::sum && signs_differ(distinct);
         set = std::make_unique<KeySet>(std::move(distinct), magnitudes, team, context);
-        if (!options.cuda_library.empty()) open_device();
+        device = device::opened(context, [&](const device::Library& library) {
+            return std::make_unique<DeviceSums>(library, *set, context);
+        });
     }
 
     SumSizes sizes(size_t queries) const {
         return {set->rows(), queries, dimensions, set->columns(), quantity == Quantity::mean, team.size()};
-    }
-    void open_device() {
-        try {
-            device = std::make_unique<DeviceSums>(options.cuda_library, *set, context);
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::not_supported) throw;
-            device_failure = error.message();
-        }
     }
 
     // Tells whether a query's sums in float32 have lost keys that matter.
@@ -144,10 +149,9 @@ struct KernelSums::State {
     RunContext& context;
     ThreadTeam team;
     size_t dimensions = 0, results = 0;
-    double log_normaliser = 0;   // of densities
-    std::unique_ptr<KeySet> set; // none when every weight is 0
-    std::unique_ptr<DeviceSums> device;
-    std::string device_failure;
+    double log_normaliser = 0;          // of densities
+    std::unique_ptr<KeySet> set;        // none when every weight is 0
+    std::unique_ptr<DeviceSums> device; // none: the processor sums
 };
 
 // all: the queries that these are a part of.
@@ -220,15 +224,16 @@ void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t
 Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
     context.memory().require(bytes_to_sum_exactly(sizes(queries.rows())), "exact kernel sums");
     Estimates estimates = nothing(queries.rows());
-    const Buffer<double> sums = device ? device->sums(queries) : exact_sums(*set, queries, team, context);
-    Buffer<uint32_t> far(context.memory(), "queries far from every key");
-    for (size_t i = 0; i < queries.rows(); i++) {
+    const Buffer<double> sums = device ? device->sums(queries, team) : exact_sums(*set, queries, team, context);
+    Buffer<uint8_t> is_one(context.memory(), far_ones, queries.rows());
+    in_parts(queries.rows(), team, [&](size_t i) {
         const double* const of_row = &sums[i * set->columns()];
-        if (is_far(of_row))
-            far.push_back(i);
-        else
-            finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);
-    }
+        is_one[i] = is_far(of_row);
+        if (!is_one[i]) finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);
+    });
+    Buffer<uint32_t> far(context.memory(), far_ones);
+    for (size_t i = 0; i < queries.rows(); i++)
+        if (is_one[i]) far.push_back(i);
     find_far(queries, far, estimates);
     estimates.report = {Method::exact, std::move(reason), set->rows(), 1, 0};
     return estimates;
@@ -261,9 +266,7 @@ Estimates KernelSums::evaluate(const Points& queries, uint64_t all) {
         none.report.reason = state_->set ? "there are no queries" : "every weight is 0";
         return none;
     }
-    Estimates estimates = state_->evaluate(queries, std::max<uint64_t>(all, queries.rows()));
-    estimates.report.device_failure = state_->device_failure;
-    return estimates;
+    return state_->evaluate(queries, std::max<uint64_t>(all, queries.rows()));
 }
 
 uint64_t KernelSums::queries_that_fit(uint64_t wanted, uint64_t bytes_of_query) const {

@@ -20,7 +20,6 @@ struct Report {
     uint64_t keys = 0;             // distinct ones
     double evaluated = 0;          // share of all pairs that was evaluated, the pilot's included
     double relative_error = 0;     // estimated, as Options::epsilon measures it, of a part as if all were like it
-    std::string device_failure{};  // why the CUDA device that was asked for is not used; empty: it is, or none was
 };
 
 // Row by row as the queries came.

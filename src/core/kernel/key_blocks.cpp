@@ -86,11 +86,14 @@ void KeyBlocks::measure(size_t block, const Points& points, std::span<const uint
     }
     info.radius = frame_.kernel.distance(greatest);
     info.spread = sum / keys.size();
+    info.form = form_for(frame_, greatest, extent, precision);
+}
+
+Form KeyBlocks::form_for(const Frame& frame, double greatest, double extent, Precision precision) {
     const size_t p = static_cast<size_t>(precision);
-    const bool near = greatest * std::sqrt(static_cast<double>(dimensions_)) <= max_square[p];
-    info.form = extent > max_extent[p]                 ? Form::wide
-                : frame_.kernel.takes_products && near ? Form::products
-                                                       : Form::differences;
+    if (extent > max_extent[p]) return Form::wide;
+    const bool near = greatest * std::sqrt(static_cast<double>(frame.centre.size())) <= max_square[p];
+    return frame.kernel.takes_products && near ? Form::products : Form::differences;
 }
 
 void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_t> keys) {

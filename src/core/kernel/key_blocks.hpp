@@ -32,6 +32,9 @@ class KeyBlocks {
     double spread(size_t block) const noexcept { return infos_[block].spread; }
     BlockKeys packed(size_t block) const noexcept;
 
+    // Returns the form for keys whose Frame::sum with a centre is `greatest` at most, and whose coordinates are
+    // `extent` from it at most.
+    static Form form_for(const Frame& frame, double greatest, double extent, Precision precision);
     // Returns how many they are at most, in full blocks.
     static uint64_t bytes(size_t keys, size_t dimensions);
 

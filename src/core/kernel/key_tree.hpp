@@ -22,6 +22,7 @@ class KeyTree {
         const size_t first = leaf * leaf_keys_;
         return order_.span().subspan(first, std::min(leaf_keys_, order_.size() - first));
     }
+    std::span<const uint32_t> order() const noexcept { return order_.span(); } // all of them
     // Returns the leaf that a point leads to; one that is equal to a key leads to the key's.
     size_t leaf_of(const double* point) const noexcept;
 

@@ -32,7 +32,6 @@ struct Options {
     double epsilon = 0.1;
     double confidence = 0.99;
     uint64_t seed = 0;
-    std::string cuda_library; // the path of btml_cuda.so, for exact sums on a CUDA device; empty: on the CPU
 
     // Error invalid_argument for a bandwidth that is not positive and finite, an epsilon outside (0, 1] and a
     // confidence outside (0, 1), null_value for a bandwidth that is still to be chosen.

@@ -5,7 +5,6 @@
 namespace btml::kernel {
 
 static constexpr size_t parts = 8;
-static constexpr double farthest = 1e16; // as far as any: squares of float32 stay finite
 
 QueryGroup::QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget)
     : frame_(&frame),

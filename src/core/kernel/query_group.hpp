@@ -41,6 +41,8 @@ class QueryGroup {
 
     static uint64_t bytes(size_t dimensions, size_t columns);
 
+    static constexpr double farthest = 1e16; // coordinate, as far as any: squares of float32 stay finite
+
   private:
     const Frame* frame_;
     size_t dimensions_, columns_, queries_ = 0, vectors_ = 0;

@@ -35,7 +35,7 @@ uint64_t bytes_of_workers(const SumSizes& sizes, uint64_t columns) {
 }
 
 uint64_t bytes_of_results(const SumSizes& sizes) {
-    return sizes.queries * (number * (sizes.columns + 1) + index);
+    return sizes.queries * (number * (sizes.columns + 1) + index + 1);
 }
 
 } // namespace

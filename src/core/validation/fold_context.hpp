@@ -7,8 +7,8 @@
 
 namespace btml::validation {
 
-// Serves the outer context's host, whose memory it shares: nothing else may take of that while it lives. What the outer
-// context holds is held here, so that errors name the limit that the user knows.
+// Serves the outer context's host, whose memory and device it shares: nothing else may take of that while it lives.
+// What the outer context holds is held here, so that errors name the limit that the user knows.
 class FoldContext : public RunContext {
   public:
     FoldContext(RunContext& outer, std::string fold)
@@ -16,7 +16,10 @@ class FoldContext : public RunContext {
           outer_(outer),
           held_outside_(outer.memory().used()),
           outside_(memory(), "all folds", held_outside_),
-          fold_(std::move(fold)) {}
+          fold_(std::move(fold)) {
+        device() = outer.device();
+    }
+    ~FoldContext() override { outer_.device() = device(); }
 
     // Returns the bytes that are held for the fold alone.
     uint64_t held() { return memory().used() - held_outside_; }

@@ -4,18 +4,17 @@
 
 namespace btml::pg {
 
+BackendContext::BackendContext(const char* function, uint64_t max_bytes, bool verbose)
+    : RunContext(std::min(max_bytes, memory_limit_bytes()), thread_count()), verbose_(verbose) {
+    device().library = cuda_library();
+    if (function) line_.emplace(function);
+}
+
 BackendContext::BackendContext(const char* function, bool verbose)
-    : RunContext(memory_limit_bytes(), thread_count()), line_(std::in_place, function), verbose_(verbose) {}
-
-BackendContext::BackendContext(const char* function, uint64_t max_bytes)
-    : RunContext(std::min(max_bytes, memory_limit_bytes()), thread_count()),
-      line_(std::in_place, function),
-      verbose_(false) {}
-
-BackendContext::BackendContext() : BackendContext(memory_limit_bytes()) {}
-
-BackendContext::BackendContext(uint64_t max_bytes)
-    : RunContext(std::min(max_bytes, memory_limit_bytes()), thread_count()), verbose_(false) {}
+    : BackendContext(function, memory_limit_bytes(), verbose) {}
+BackendContext::BackendContext(const char* function, uint64_t max_bytes) : BackendContext(function, max_bytes, false) {}
+BackendContext::BackendContext() : BackendContext(nullptr, memory_limit_bytes(), false) {}
+BackendContext::BackendContext(uint64_t max_bytes) : BackendContext(nullptr, max_bytes, false) {}
 
 bool BackendContext::keep_going() {
     if (!InterruptPending) [[likely]]
@@ -36,6 +35,11 @@ void BackendContext::note(std::string_view text) {
     if (!verbose_ || now - last_note_ < std::chrono::seconds(1)) return;
     last_note_ = now;
     pg_call([=] { ereport(INFO, (errmsg("%.*s", static_cast<int>(text.size()), text.data()))); });
+}
+
+void tell_device_failure(const char* what, RunContext& context) {
+    const std::string& failure = context.device().failure;
+    if (!failure.empty()) notice(format("%s: %s", what, failure.c_str()));
 }
 
 } // namespace btml::pg

@@ -22,9 +22,14 @@ class BackendContext : public RunContext {
     void note(std::string_view text) override;
 
   private:
+    BackendContext(const char* function, uint64_t max_bytes, bool verbose); // function: null for what is not shown
+
     std::optional<ProgressLine> line_;
     const bool verbose_;
     std::chrono::steady_clock::time_point last_note_{};
 };
+
+// Says by a NOTICE why a device that was asked for was of no use, where it was not: `what` runs on the CPU.
+void tell_device_failure(const char* what, RunContext& context);
 
 } // namespace btml::pg

@@ -54,9 +54,10 @@ void define_settings() {
     DefineCustomIntVariable("btml.threads", "Threads that one call of a btml function may use.",
                             "0 means max_parallel_workers_per_gather + 1. Results do not depend on it.", &threads, 0, 0,
                             max_threads, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-    DefineCustomEnumVariable("btml.device", "Where exact kernel sums are evaluated: cpu or cuda.",
-                             "Where no CUDA device can be used, a NOTICE says why and the CPU is.", &device,
-                             static_cast<int>(Device::cpu), devices, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+    DefineCustomEnumVariable(
+        "btml.device", "Where exact kernel sums and the sums over rows of smooth kernels are evaluated: cpu or cuda.",
+        "Where no CUDA device can be used, a NOTICE says why and the CPU is.", &device, static_cast<int>(Device::cpu),
+        devices, PGC_USERSET, 0, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable(
         "btml.factorize_aggregates", "Whether aggregates over joins are computed without the join: off, exact or on.",
         "exact: where every byte of the result is that of the ordinary plan. on: also for sums, "

@@ -297,6 +297,39 @@ TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
     }
 }
 
+struct Scored {
+    double bound, nll, rmse;
+    std::string failure; // of the device
+};
+
+// By the device of a library, of so many rows that it is worth the way there.
+Scored score_many_rows(const std::string& library) {
+    QuietContext context(2);
+    context.device().library = library;
+    ThreadTeam team(context);
+    Random random(1);
+    const Points points = random_points(120'000, true, random);
+    const SmoothKernel kernel = random_kernel(random);
+    const std::vector<uint32_t> inducing = spread_rows(points.size(), 200, 1);
+    const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
+    const Collapsed collapsed(kernel, z.span(), points.rows(), team, context);
+    const SparseModel::Parts parts = parts_of(kernel, points, inducing, collapsed, context);
+    uncertainty::StandardisedErrors errors(context);
+    const LeaveOneOut score = leave_rows_out(parts, collapsed.inverse(), points.rows(), errors, team, context);
+    return {collapsed.bound(), score.mean_nll, score.rmse, context.device().failure};
+}
+
+TEST(SparseProcess, IsTheSameOnADeviceButForLastDigits) {
+    const char* const library = std::getenv("BTML_CUDA_LIBRARY");
+    const Scored expected = score_many_rows(""), scored = score_many_rows(library ? library : "/nowhere/btml_cuda.so");
+    EXPECT_EQ(expected.failure, "");
+    if (!library) EXPECT_NE(scored.failure.find("/nowhere/btml_cuda.so"), std::string::npos) << scored.failure;
+    const double digits = scored.failure.empty() ? 1e-6 : 0;
+    EXPECT_NEAR(scored.bound, expected.bound, digits * std::abs(expected.bound));
+    EXPECT_NEAR(scored.nll, expected.nll, digits);
+    EXPECT_NEAR(scored.rmse, expected.rmse, digits);
+}
+
 TEST(SparseProcess, ChoosesRowsThatVaryAndNoneTwice) {
     QuietContext context(2);
     ThreadTeam team(context);

@@ -1,6 +1,7 @@
 #include "core/gp/sparse/moments.hpp"
 
 #include "core/algebra/dense.hpp"
+#include "core/gp/sparse/device_process.hpp"
 
 #include <cmath>
 
@@ -123,13 +124,10 @@ void add_projections(const CovarianceSlab& slab, double* projections, ThreadTeam
     });
 }
 
-} // namespace
-
-Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
-                    const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
+void add_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
+                 const SmoothRows& rows, Moments& moments, ThreadTeam& team, RunContext& context) {
     CovarianceSlab slab(kernel, inducing, rows, team, context);
     const size_t count = slab.inducing_points();
-    Moments moments(count, context.memory());
     std::vector<Pair> pairs;
     for (size_t i = 0; i < blocks_of(count); i++)
         for (size_t j = 0; j <= i; j++) pairs.push_back({i, j});
@@ -141,6 +139,17 @@ Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing
         context.share_progress("summing covariances", begin, rows.size());
     }
     for (double& product : moments.products) product = -product;
+}
+
+} // namespace
+
+Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
+                    const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
+    Moments moments(inducing.size() / rows.width, context.memory());
+    if (const auto device = DeviceProcess::worth_it(kernel, inducing, rows.size(), context))
+        device->add_moments(factor, rows, moments);
+    else
+        add_moments(kernel, inducing, factor, rows, moments, team, context);
     moments.rows = rows.size();
     for (size_t row = 0; row < rows.size(); row++) {
         const double weight = rows.weight(row);

@@ -80,7 +80,7 @@ struct Moments {
 };
 
 // One pass over the rows: O(n·K²) for K inducing points, in K² + 1,024·K numbers of memory. The same bits for any
-// number of threads.
+// number of threads; not of a device, see DeviceProcess.
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context);
 

@@ -1,7 +1,9 @@
 #include "core/gp/sparse/sparse_score.hpp"
 
 #include "core/algebra/dense.hpp"
+#include "core/gp/sparse/device_process.hpp"
 
+#include <array>
 #include <cmath>
 
 namespace btml::gp {
@@ -13,17 +15,54 @@ using algebra::blocks_of;
 
 constexpr const char* what = "leave-one-out scores";
 
-// c'Ac for each row c of a slab.
-class QuadraticForms {
-  public:
-    QuadraticForms(const CovarianceSlab& slab, ThreadTeam& team, RunContext& context)
-        : slab_(slab), team_(team), products_(context.memory(), what, slab.inducing_points() * stride) {}
+// What rows have to do with a process, k being their covariances with its inducing points times √weight: k'solution,
+// k'·reduction·k and k'·inverse·k.
+struct Forms {
+    std::vector<double> means, reduced, known;
+};
 
-    std::vector<double> operator()(const Buffer<double>& matrix) {
-        const size_t size = slab_.inducing_points();
-        const Blocks by(matrix.data(), size, size), rows(slab_.values(), size, slab_.size(), stride),
-            to(products_.data(), size, slab_.size(), stride);
-        const size_t parts = blocks_of(slab_.size());
+class FormsOfRows {
+  public:
+    FormsOfRows(const SparseModel::Parts& parts, const Buffer<double>& inverse, const SmoothRows& rows,
+                ThreadTeam& team, RunContext& context)
+        : parts_(parts),
+          inverse_(inverse),
+          rows_(rows),
+          team_(team),
+          device_(DeviceProcess::worth_it(parts.kernel, parts.inducing.span(), rows.size(), context)),
+          products_(context.memory(), what) {
+        if (device_) {
+            device_->begin_forms(parts.solution.span(), std::array{parts.reduction.data(), inverse.data()});
+        } else {
+            slab_.emplace(parts.kernel, parts.inducing.span(), rows, team, context);
+            products_.resize(slab_->inducing_points() * stride);
+        }
+    }
+
+    // Of the rows from `begin` to `end` − 1, of which there are CovarianceSlab::max_rows at most.
+    Forms operator()(size_t begin, size_t end) {
+        if (device_) {
+            const size_t count = end - begin;
+            std::vector<double> means(count), forms(2 * count);
+            device_->take_forms(rows_, begin, end, means.data(), forms.data());
+            const auto middle = forms.begin() + static_cast<ptrdiff_t>(count);
+            return {std::move(means), {forms.begin(), middle}, {middle, forms.end()}};
+        }
+        slab_->load(begin);
+        std::vector<double> means(slab_->size());
+        for (size_t u = 0; u < slab_->inducing_points(); u++)
+            for (size_t i = 0; i < means.size(); i++) means[i] += parts_.solution[u] * slab_->values()[u * stride + i];
+        return {std::move(means), quadratic_forms(parts_.reduction), quadratic_forms(inverse_)};
+    }
+
+  private:
+    static constexpr size_t stride = CovarianceSlab::max_rows;
+
+    std::vector<double> quadratic_forms(const Buffer<double>& matrix) {
+        const size_t size = slab_->inducing_points();
+        const Blocks by(matrix.data(), size, size), rows(slab_->values(), size, slab_->size(), stride),
+            to(products_.data(), size, slab_->size(), stride);
+        const size_t parts = blocks_of(slab_->size());
         team_.for_each(blocks_of(size) * parts, [&](size_t item, int) {
             const size_t block = item / parts, part = item % parts;
             const algebra::Block target = to(block, part);
@@ -31,18 +70,19 @@ class QuadraticForms {
             for (size_t other = 0; other < blocks_of(size); other++)
                 algebra::subtract_product(by(block, other), rows(other, part), target);
         });
-        std::vector<double> forms(slab_.size());
+        std::vector<double> forms(slab_->size());
         for (size_t u = 0; u < size; u++)
             for (size_t i = 0; i < forms.size(); i++)
-                forms[i] -= slab_.values()[u * stride + i] * products_[u * stride + i];
+                forms[i] -= slab_->values()[u * stride + i] * products_[u * stride + i];
         return forms;
     }
 
-  private:
-    static constexpr size_t stride = CovarianceSlab::max_rows;
-
-    const CovarianceSlab& slab_;
+    const SparseModel::Parts& parts_;
+    const Buffer<double>& inverse_;
+    const SmoothRows& rows_;
     ThreadTeam& team_;
+    const std::unique_ptr<DeviceProcess> device_;
+    std::optional<CovarianceSlab> slab_; // where there is no device
     Buffer<double> products_;
 };
 
@@ -66,23 +106,18 @@ LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>
                            uncertainty::StandardisedErrors& errors, ThreadTeam& team, RunContext& context) {
     constexpr double min_free = 1e-9; // of 1 − h, which rounding may bring to 0
     const double noise = parts.kernel.noise;
-    CovarianceSlab slab(parts.kernel, parts.inducing.span(), rows, team, context);
-    QuadraticForms forms(slab, team, context);
+    FormsOfRows forms_of(parts, inverse, rows, team, context);
     Sums sums;
     for (size_t begin = 0; begin < rows.size(); begin += CovarianceSlab::max_rows) {
-        slab.load(begin);
-        const std::vector<double> reduced = forms(parts.reduction), known = forms(inverse);
-        std::vector<double> residuals(slab.size());
-        for (size_t i = 0; i < residuals.size(); i++) residuals[i] = slab.target(i);
-        for (size_t u = 0; u < slab.inducing_points(); u++)
-            for (size_t i = 0; i < residuals.size(); i++)
-                residuals[i] -= parts.solution[u] * slab.values()[u * CovarianceSlab::max_rows + i];
-        const size_t some = std::min(CovarianceSlab::max_rows, rows.size() - begin);
-        for (size_t i = 0; i < some; i++) {
-            const double weight = rows.weight(begin + i), free = std::max(min_free, 1 - known[i] / noise);
-            const double prior = std::max(0.0, parts.kernel.signal - (reduced[i] + known[i]) / weight);
-            const double latent = prior + known[i] / weight / free;
-            const double error = residuals[i] / std::sqrt(weight) / free, variance = latent + noise / weight;
+        const size_t end = std::min(begin + CovarianceSlab::max_rows, rows.size());
+        const Forms forms = forms_of(begin, end);
+        for (size_t row = begin; row < end; row++) {
+            const double reduced = forms.reduced[row - begin], known = forms.known[row - begin];
+            const double weight = rows.weight(row), free = std::max(min_free, 1 - known / noise);
+            const double prior = std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
+            const double latent = prior + known / weight / free;
+            const double residual = rows.targets[row] - forms.means[row - begin] / std::sqrt(weight);
+            const double error = residual / free, variance = latent + noise / weight;
             sums.add(error, variance);
             errors.add(error, variance);
         }

@@ -1,0 +1,230 @@
+// A sparse process's sums over rows. Matrices are as cuBLAS takes them, column by column: those of covariances have
+// a column for each row of the data, and a triangle that C has below the diagonal lies above it.
+#include "core/device/cuda/support.hpp"
+#include "core/device/device_abi.h"
+
+#include <vector>
+
+namespace btml::cuda {
+
+namespace {
+
+constexpr int threads = 128;
+
+// The covariance over the signal, of a squared distance and what the logarithm loses by categories.
+using Shape = double (*)(double, double);
+
+__device__ double squared_exponential(double square, double penalty) {
+    return exp(-0.5 * square - penalty);
+}
+
+__device__ double matern32(double square, double penalty) {
+    const double r = sqrt(3 * square);
+    return (1 + r) * exp(-r - penalty);
+}
+
+__device__ double matern52(double square, double penalty) {
+    const double r = sqrt(5 * square);
+    return (1 + r + r * r / 3) * exp(-r - penalty);
+}
+
+struct Process {
+    unsigned numbers, width, count;
+    const double* penalties;
+    double signal;
+    const double* inducing; // [coordinate][inducing point]
+};
+
+// to[row][inducing point]; a block of threads goes through the rows from blockIdx.y on, gridDim.y apart.
+template <Shape shape>
+__global__ void find_covariances(const Process process, unsigned rows, const double* points, const double* roots,
+                                 double* to) {
+    const unsigned u = blockIdx.x * blockDim.x + threadIdx.x;
+    if (u >= process.count) return;
+    for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {
+        const double* const point = points + static_cast<uint64_t>(row) * process.width;
+        double square = 0, penalty = 0;
+        for (unsigned c = 0; c < process.numbers; c++) {
+            const double difference = point[c] - process.inducing[static_cast<uint64_t>(c) * process.count + u];
+            square += difference * difference;
+        }
+        for (unsigned c = process.numbers; c < process.width; c++)
+            if (point[c] != process.inducing[static_cast<uint64_t>(c) * process.count + u])
+                penalty += process.penalties[c - process.numbers];
+        to[static_cast<uint64_t>(row) * process.count + u] = roots[row] * process.signal * shape(square, penalty);
+    }
+}
+
+// to[row] = the inner product of the rows of two matrices; a warp has a row.
+__global__ void inner_products(unsigned rows, unsigned count, const double* a, const double* b, double* to) {
+    const unsigned row = blockIdx.x * (threads / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (row >= rows) return;
+    double sum = 0;
+    for (unsigned u = lane; u < count; u += 32)
+        sum += a[static_cast<uint64_t>(row) * count + u] * b[static_cast<uint64_t>(row) * count + u];
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
+    if (lane == 0) to[row] = sum;
+}
+
+using Find = void (*)(Process, unsigned, const double*, const double*, double*);
+
+Find find_of(uint32_t kind) {
+    constexpr Find all[] = {find_covariances<squared_exponential>, find_covariances<matern32>,
+                            find_covariances<matern52>};
+    if (kind >= std::size(all))
+        throw std::invalid_argument("there is no smooth kernel of number " + std::to_string(kind));
+    return all[kind];
+}
+
+std::vector<double> by_coordinate(const btml_cuda_process& process) {
+    std::vector<double> turned(process.count * process.width);
+    for (uint64_t u = 0; u < process.count; u++)
+        for (uint64_t c = 0; c < process.width; c++)
+            turned[c * process.count + u] = process.inducing[u * process.width + c];
+    return turned;
+}
+
+class Library {
+  public:
+    Library() { check(cublasCreate(&handle_)); }
+    ~Library() { cublasDestroy(handle_); }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+    cublasHandle_t get() const { return handle_; }
+
+  private:
+    cublasHandle_t handle_ = nullptr;
+};
+
+class SmoothProcess {
+  public:
+    explicit SmoothProcess(const btml_cuda_process& process)
+        : find_(find_of(process.kind)),
+          count_(static_cast<int>(process.count)),
+          penalties_(process.penalties, process.width - process.numbers),
+          inducing_(by_coordinate(process).data(), process.count * process.width),
+          process_{static_cast<unsigned>(process.numbers),
+                   static_cast<unsigned>(process.width),
+                   static_cast<unsigned>(process.count),
+                   penalties_.get(),
+                   process.signal,
+                   inducing_.get()} {}
+
+    void begin_moments(const double* factor) {
+        factor_.copy(factor, squares());
+        products_.clear(squares());
+        projections_.clear(process_.count);
+    }
+
+    void add_moments(const btml_cuda_rows& rows, const double* targets) {
+        const double one = 1;
+        const int count = load(rows);
+        targets_.copy(targets, rows.rows);
+        check(cublasDtrsm(blas_.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, CUBLAS_DIAG_NON_UNIT,
+                          count_, count, &one, factor_.get(), count_, covariances_.get(), count_));
+        check(cublasDsyrk(blas_.get(), CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, count_, count, &one, covariances_.get(),
+                          count_, &one, products_.get(), count_));
+        check(cublasDgemv(blas_.get(), CUBLAS_OP_N, count_, count, &one, covariances_.get(), count_, targets_.get(), 1,
+                          &one, projections_.get(), 1));
+        check(cudaDeviceSynchronize());
+    }
+
+    void take_moments(double* products, double* projections) const {
+        products_.take(products, squares());
+        projections_.take(projections, process_.count);
+    }
+
+    void begin_forms(const double* solution, uint64_t forms, const double* const* matrices) {
+        solution_.copy(solution, process_.count);
+        forms_ = forms;
+        matrices_.reserve(forms * squares());
+        for (uint64_t form = 0; form < forms; form++)
+            check(cudaMemcpy(matrices_.get() + form * squares(), matrices[form], squares() * sizeof(double),
+                             cudaMemcpyHostToDevice));
+    }
+
+    void take_forms(const btml_cuda_rows& rows, double* means, double* forms) {
+        const double one = 1, zero = 0;
+        const int count = load(rows);
+        means_.reserve(rows.rows);
+        check(cublasDgemv(blas_.get(), CUBLAS_OP_T, count_, count, &one, covariances_.get(), count_, solution_.get(), 1,
+                          &zero, means_.get(), 1));
+        means_.take(means, rows.rows);
+        reduced_.reserve(rows.rows * process_.count);
+        for (uint64_t form = 0; form < forms_; form++) {
+            check(cublasDsymm(blas_.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, count_, count, &one,
+                              matrices_.get() + form * squares(), count_, covariances_.get(), count_, &zero,
+                              reduced_.get(), count_));
+            constexpr unsigned of_block = threads / 32;
+            inner_products<<<(static_cast<unsigned>(count) + of_block - 1) / of_block, threads>>>(
+                static_cast<unsigned>(count), process_.count, covariances_.get(), reduced_.get(), means_.get());
+            check(cudaGetLastError());
+            means_.take(forms + form * rows.rows, rows.rows);
+        }
+    }
+
+  private:
+    size_t squares() const { return static_cast<size_t>(process_.count) * process_.count; }
+
+    // Finds the rows' covariances; returns how many rows they are.
+    int load(const btml_cuda_rows& rows) {
+        const auto count = static_cast<unsigned>(rows.rows);
+        points_.copy(rows.points, rows.rows * process_.width);
+        roots_.copy(rows.roots, rows.rows);
+        covariances_.reserve(rows.rows * process_.count);
+        const dim3 blocks((process_.count + threads - 1) / threads, std::min(count, 65535U));
+        find_<<<blocks, threads>>>(process_, count, points_.get(), roots_.get(), covariances_.get());
+        check(cudaGetLastError());
+        return static_cast<int>(count);
+    }
+
+    const Find find_;
+    const int count_;
+    const DeviceArray<double> penalties_, inducing_;
+    const Process process_;
+    const Library blas_;
+    DeviceArray<double> points_, roots_, targets_, covariances_;
+    DeviceArray<double> factor_, products_, projections_;
+    DeviceArray<double> solution_, matrices_, reduced_, means_;
+    uint64_t forms_ = 0;
+};
+
+SmoothProcess& process_of(void* handle) {
+    return *static_cast<SmoothProcess*>(handle);
+}
+
+} // namespace
+
+} // namespace btml::cuda
+
+using btml::cuda::guarded;
+using btml::cuda::process_of;
+
+extern "C" const char* btml_cuda_open_process(const btml_cuda_process* process, void** handle) {
+    return guarded([&] { *handle = new btml::cuda::SmoothProcess(*process); });
+}
+
+extern "C" const char* btml_cuda_begin_moments(void* handle, const double* factor) {
+    return guarded([&] { process_of(handle).begin_moments(factor); });
+}
+
+extern "C" const char* btml_cuda_add_moments(void* handle, const btml_cuda_rows* rows, const double* targets) {
+    return guarded([&] { process_of(handle).add_moments(*rows, targets); });
+}
+
+extern "C" const char* btml_cuda_take_moments(void* handle, double* products, double* projections) {
+    return guarded([&] { process_of(handle).take_moments(products, projections); });
+}
+
+extern "C" const char* btml_cuda_begin_forms(void* handle, const double* solution, uint64_t forms,
+                                             const double* const* matrices) {
+    return guarded([&] { process_of(handle).begin_forms(solution, forms, matrices); });
+}
+
+extern "C" const char* btml_cuda_take_forms(void* handle, const btml_cuda_rows* rows, double* means, double* forms) {
+    return guarded([&] { process_of(handle).take_forms(*rows, means, forms); });
+}
+
+extern "C" void btml_cuda_close_process(void* handle) {
+    delete &process_of(handle);
+}
