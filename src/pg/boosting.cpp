@@ -177,6 +177,7 @@ FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
 BTML_FUNCTION(btml_boost_fit) {
     const BoostRequest request = read_request(fcinfo, boost_fit_defaults());
     BackendContext context("boost_fit", request.verbose);
+    context.tell_minutes();
     return model_datum(fit_over_source(request, context), context);
 }
 
@@ -184,6 +185,7 @@ BTML_FUNCTION(btml_boost_fit) {
 BTML_FUNCTION(btml_tree_fit) {
     const BoostRequest request = read_request(fcinfo, tree_fit_defaults());
     BackendContext context("tree_fit", request.verbose);
+    context.tell_minutes();
     return model_datum(fit_over_source(request, context), context);
 }
 
@@ -383,6 +385,7 @@ BTML_BOOST_FIT_ACCUMULATE(_label_text, label, text)
 BTML_FUNCTION(btml_boost_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("boost_fit_agg");
+    context.tell_minutes();
     Told& told = kept_at_call_site<Told>(fcinfo, [] { return std::make_unique<Told>(); });
     return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
         return model_datum(fit_over_rows(rows, told, context), context);

@@ -37,7 +37,7 @@ GpRequest read_request(const NamedArguments& call, const gp::Options& defaults) 
 
 void tell_warnings(const FitResult& result, RunContext& context) {
     for (const std::string& warning : result.warnings) notice(warning);
-    tell_device_failure("Gaussian processes are trained on the CPU", context);
+    tell_device_failure(context);
 }
 
 // The rows of a source, and what a model trained on them says of itself.
@@ -77,6 +77,7 @@ TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
 BTML_FUNCTION(btml_gp_fit) {
     const GpRequest request = read_request(NamedArguments(fcinfo), {});
     BackendContext context("gp_fit", request.verbose);
+    context.tell_minutes();
     if (request.options.per_shard) {
         if (request.holdout)
             throw Error(ErrorCode::not_supported, "per_shard takes no holdout", "",
@@ -104,6 +105,7 @@ BTML_FUNCTION(btml_gp_fit_members) {
     const GpRequest request = read_request(NamedArguments(fcinfo), gp::gp_fit_members_defaults());
     ResultRows rows(fcinfo);
     BackendContext context("gp_fit_members", request.verbose);
+    context.tell_minutes();
     TrainingSet training = read_training_set(request, context);
     std::vector<FitResult> members = gp::fit_members(std::move(training.dataset), request.options, context);
     for (size_t m = 0; m < members.size(); m++) {
@@ -124,6 +126,7 @@ BTML_FUNCTION(btml_gp_regression) {
     const std::string queries = arguments.string("queries");
     ResultRows rows(fcinfo);
     BackendContext context("gp_regression", request.verbose);
+    context.tell_minutes();
     TrainingSet training = read_training_set(request, context);
     const QueryPoints points(queries, gp::features_of(training.dataset), context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
@@ -146,6 +149,7 @@ BTML_FUNCTION(btml_gp_fit_accumulate) {
 BTML_FUNCTION(btml_gp_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("gp_fit_agg");
+    context.tell_minutes();
     return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
         if (rows.target() != TargetKind::number)
             throw Error(ErrorCode::wrong_type, "targets of a Gaussian process are numbers");

@@ -17,8 +17,6 @@ using boosting::ObjectiveNumber;
 
 namespace {
 
-constexpr const char* trained_here = "Gaussian processes are trained on the CPU";
-
 // A call of either function.
 struct Call {
     Call(FunctionCallInfo fcinfo, const OptionsTable<validation::Options>& table)
@@ -186,13 +184,14 @@ BTML_FUNCTION(btml_cross_validate) {
     check_names(call);
     ResultRows result(fcinfo);
     BackendContext context("cross_validate", call.arguments.boolean("verbose"));
+    context.tell_minutes();
     const Contest contest = make_contest(call, Space(), context);
     const Folds& folds = *contest.folds;
     if (folds.withheld_rows > 0)
         notice(format("%" PRIu64 " rows are in no fold: holdout \"%s\" is true", folds.withheld_rows,
                       contest.request.holdout->c_str()));
     const std::vector<Curve> curves = contest.scorer->curves(0, 0, folds.size(), 1, "");
-    tell_device_failure(trained_here, context);
+    tell_device_failure(context);
     const Best best = best_of_mean(curves, *contest.scorer);
     for (size_t fold = 0; fold < folds.size(); fold++)
         result.add_row(folds.names[fold], static_cast<int64>(folds.rows[fold]), contest.metric, best.values[fold],
@@ -214,11 +213,12 @@ BTML_FUNCTION(btml_tune) {
     space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
     ResultRows result(fcinfo);
     BackendContext context("tune", call.arguments.boolean("verbose"));
+    context.tell_minutes();
     const Contest contest = make_contest(call, space, context);
     const bool is_scored = contest.folds->withheld_rows > 0;
     const std::vector<TrialResult> trials =
         race(*contest.scorer, space.points.size(), contest.folds->size(), is_scored, context);
-    tell_device_failure(trained_here, context);
+    tell_device_failure(context);
     for (size_t i = 0; i < trials.size(); i++) {
         const TrialResult& trial = trials[i];
         const std::optional<int> trees = null_if(trial.trees == 0, static_cast<int>(trial.trees));

@@ -1,7 +1,7 @@
 // Times what btml_cuda.so computes, as lines for peers.py to put the peers' times beside: device_bench
-// path/of/btml_cuda.so. A line has the case and its sizes as peers.py takes them, the seconds to make it ready (keys
-// into their tree and onto the device), the least seconds of three to compute it, points and results crossing the bus
-// included, and the flops that it is counted as.
+// path/of/btml_cuda.so. Ends with 77 where there is no device. A line has the case and its sizes as peers.py takes
+// them, the seconds to make it ready (keys into their tree and onto the device), the least seconds of three to compute
+// it, points and results crossing the bus included, and the flops that it is counted as.
 #include "core/device/library.hpp"
 #include "core/kernel/attention.hpp"
 
@@ -57,7 +57,6 @@ void bench_sums(const std::string& library, const char* kernel_name, kernel::Ker
     const double seconds = least_seconds([&] { sums.evaluate(queries); });
     const double pairs = static_cast<double>(rows) * static_cast<double>(rows);
     report(kernel_name, rows, dimensions, 1, ready, seconds, pairs * static_cast<double>(2 * dimensions + 10));
-    if (!context.device().failure.empty()) std::fprintf(stderr, "%s\n", context.device().failure.c_str());
 }
 
 void bench_attention(const std::string& library, size_t rows, size_t dimensions) {
@@ -75,7 +74,7 @@ void bench_attention(const std::string& library, size_t rows, size_t dimensions)
 }
 
 // One pass over the rows for the moments of a collapsed bound, and the forms of as many rows as are scored.
-void bench_process(const std::string& path, size_t rows, size_t dimensions, size_t count) {
+void bench_gp(const std::string& path, size_t rows, size_t dimensions, size_t count) {
     const device::Library& library = device::Library::at(path);
     Normals normal(1);
     std::vector<double> inducing(count * dimensions), points(rows * dimensions), roots(rows, 1.0), targets(rows),
@@ -84,10 +83,11 @@ void bench_process(const std::string& path, size_t rows, size_t dimensions, size
     for (double& x : points) x = normal() / std::sqrt(static_cast<double>(dimensions));
     for (double& x : targets) x = normal();
     for (size_t u = 0; u < count; u++) factor[u * count + u] = 1;
-    const btml_cuda_process process{0, dimensions, dimensions, count, nullptr, 1, inducing.data()};
+    const btml_cuda_gp process{0, dimensions, dimensions, count, nullptr, 1, inducing.data()};
     void* handle = nullptr;
+    uint64_t max_rows = 0;
     const auto start = std::chrono::steady_clock::now();
-    device::check(library.open_process(&process, &handle));
+    device::check(library.open_gp(&process, &handle, &max_rows));
     const double ready = seconds_since(start);
     const auto in_batches = [&](size_t all, size_t batch, const auto& body) {
         for (size_t begin = 0; begin < all; begin += batch) {
@@ -99,7 +99,7 @@ void bench_process(const std::string& path, size_t rows, size_t dimensions, size
     const double squares = static_cast<double>(count) * static_cast<double>(count);
     const double seconds = least_seconds([&] {
         device::check(library.begin_moments(handle, factor.data()));
-        in_batches(rows, 16'384, [&](const btml_cuda_rows& some, size_t begin) {
+        in_batches(rows, std::min<uint64_t>(max_rows, 16'384), [&](const btml_cuda_rows& some, size_t begin) {
             return library.add_moments(handle, &some, targets.data() + begin);
         });
         device::check(library.take_moments(handle, products.data(), projections.data()));
@@ -112,24 +112,31 @@ void bench_process(const std::string& path, size_t rows, size_t dimensions, size
         in_batches(scored, 1'024, [&](const btml_cuda_rows& some, size_t) {
             means.resize(some.rows);
             forms.resize(2 * some.rows);
-            return library.take_forms(handle, &some, means.data(), forms.data());
+            return library.find_forms(handle, &some, means.data(), forms.data());
         });
     });
     report("forms", scored, dimensions, count, 0, of_forms, static_cast<double>(scored) * 4 * squares);
-    library.close_process(handle);
+    library.close_gp(handle);
 }
 
-void bench(const std::string& path) {
+int bench(const std::string& path) {
     using namespace kernel;
-    bench_sums(path, "gaussian", kernel_of<Gaussian>, 1'000, 3); // starts the device
+    DeviceContext context(path);
+    KernelSums(keys_of(normal_rows(1'000, 3, 1, 1), constant_values(1'000), context), Quantity::sum, exact_options(1),
+               context); // starts the device
+    if (!context.device().failure.empty()) {
+        std::fprintf(stderr, "left out: %s\n", context.device().failure.c_str());
+        return 77;
+    }
     bench_sums(path, "gaussian", kernel_of<Gaussian>, 500'000, 3);
     bench_sums(path, "gaussian", kernel_of<Gaussian>, 500'000, 16);
     bench_sums(path, "gaussian", kernel_of<Gaussian>, 250'000, 100);
     bench_sums(path, "laplacian", kernel_of<Laplacian>, 250'000, 16);
     bench_sums(path, "matern52", kernel_of<Matern52>, 250'000, 16);
     bench_attention(path, 100'000, 64);
-    bench_process(path, 1'300'000, 11, 512);
-    bench_process(path, 100'000, 11, 2'000);
+    bench_gp(path, 1'300'000, 11, 512);
+    bench_gp(path, 100'000, 11, 2'000);
+    return 0;
 }
 
 } // namespace
@@ -140,5 +147,5 @@ int main(int arguments, char** argument) {
         std::fprintf(stderr, "usage: %s path/of/btml_cuda.so\n", argument[0]);
         return 2;
     }
-    btml::test::bench(std::filesystem::absolute(argument[1]));
+    return btml::test::bench(std::filesystem::absolute(argument[1]));
 }

@@ -6,6 +6,7 @@
 #include "caught.hpp"
 #include "kernel_data.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -106,28 +107,44 @@ void test_attention(const std::string& library) {
     expect(device.device().failure.empty(), "attention: " + device.device().failure);
 }
 
+// Gives up while the device sums, and says how long it took to be heard.
+class ImpatientContext : public DeviceContext {
+  public:
+    using DeviceContext::DeviceContext;
+    bool keep_going() override { return !gave_up_; }
+    void progress(const char* phase, uint64_t done, uint64_t) override {
+        if (gave_up_ || std::strcmp(phase, "sums of a kernel") != 0 || done == 0) return;
+        gave_up_ = true;
+        start_ = std::chrono::steady_clock::now();
+    }
+    bool gave_up() const { return gave_up_; }
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  private:
+    bool gave_up_ = false;
+    std::chrono::steady_clock::time_point start_;
+};
+
 void test_cancel(const std::string& library) {
-    class Impatient : public ImpatientContext {
-      public:
-        explicit Impatient(const std::string& path) : ImpatientContext(40) { device().library = path; }
-    } impatient(library);
+    ImpatientContext context(library);
     bool cancelled = false;
     try {
-        sums({{}, 16, 1, 1, kernel::Quantity::sum, 100'000, 1'000'000}, impatient);
+        sums({{}, 16, 1, 1, kernel::Quantity::sum, 100'000, 1'000'000}, context);
     } catch (const Cancelled&) {
         cancelled = true;
     }
-    expect(cancelled, "sums of a caller that gave up went on");
+    expect(context.gave_up() && cancelled, "sums of a caller that gave up went on");
+    expect(context.seconds() < 0.2, format("a cancelled caller waited for %.2g s", context.seconds()));
 }
 
 // A process of inducing points and rows, and what brute force makes of them.
-struct Process {
+struct Gp {
     uint32_t kind;
     size_t numbers, categories, count, rows;
     std::vector<double> inducing, points, roots, targets, penalties, factor{};
     double signal = 1.5;
 
-    Process(uint32_t kind_, size_t numbers_, size_t categories_, size_t count_, size_t rows_)
+    Gp(uint32_t kind_, size_t numbers_, size_t categories_, size_t count_, size_t rows_)
         : kind(kind_), numbers(numbers_), categories(categories_), count(count_), rows(rows_) {
         Normals normal(kind * 1000 + numbers);
         const auto point = [&](std::vector<double>& to) {
@@ -171,7 +188,7 @@ struct Process {
         }
         return v;
     }
-    btml_cuda_process abi() const { return {kind, numbers, width(), count, penalties.data(), signal, inducing.data()}; }
+    btml_cuda_gp abi() const { return {kind, numbers, width(), count, penalties.data(), signal, inducing.data()}; }
     btml_cuda_rows some(size_t begin, size_t end) const {
         return {end - begin, points.data() + begin * width(), roots.data() + begin};
     }
@@ -181,7 +198,7 @@ void succeed(const char* failure, const char* what) {
     expect(!failure, format("%s: %s", what, failure ? failure : ""));
 }
 
-void test_moments(const device::Library& library, const Process& process) {
+void test_moments(const device::Library& library, const Gp& process) {
     const size_t count = process.count, middle = process.rows / 3;
     std::vector<double> products(count * count), projections(count), values(count * count), projected(count);
     for (size_t row = 0; row < process.rows; row++) {
@@ -192,8 +209,10 @@ void test_moments(const device::Library& library, const Process& process) {
         }
     }
     void* handle = nullptr;
-    const btml_cuda_process abi = process.abi();
-    succeed(library.open_process(&abi, &handle), "open_process");
+    uint64_t max_rows = 0;
+    const btml_cuda_gp abi = process.abi();
+    succeed(library.open_gp(&abi, &handle, &max_rows), "open_gp");
+    expect(max_rows > 0, "no row at a time");
     for (int time = 0; time < 2; time++) { // the second one begins anew
         succeed(library.begin_moments(handle, process.factor.data()), "begin_moments");
         const btml_cuda_rows first = process.some(0, middle), rest = process.some(middle, process.rows);
@@ -207,10 +226,10 @@ void test_moments(const device::Library& library, const Process& process) {
         format("moments of kind %u, %zu numbers, %zu categories", process.kind, process.numbers, process.categories);
     expect_near(error_of(values, products), 1e-12, what);
     expect_near(error_of(projected, projections), 1e-12, what + ", projections");
-    library.close_process(handle);
+    library.close_gp(handle);
 }
 
-void test_forms(const device::Library& library, const Process& process) {
+void test_forms(const device::Library& library, const Gp& process) {
     const size_t count = process.count;
     std::vector<double> solution(count), a(count * count), b(count * count);
     Normals normal(9);
@@ -235,31 +254,34 @@ void test_forms(const device::Library& library, const Process& process) {
         means.push_back(mean);
     }
     void* handle = nullptr;
-    const btml_cuda_process abi = process.abi();
-    succeed(library.open_process(&abi, &handle), "open_process");
+    uint64_t max_rows = 0;
+    const btml_cuda_gp abi = process.abi();
+    succeed(library.open_gp(&abi, &handle, &max_rows), "open_gp");
+    expect(max_rows > 0, "no row at a time");
     const double* const matrices[] = {a.data(), b.data()};
     succeed(library.begin_forms(handle, solution.data(), 2, matrices), "begin_forms");
     const btml_cuda_rows all = process.some(0, process.rows);
     std::vector<double> found(process.rows), of_matrices(2 * process.rows);
-    succeed(library.take_forms(handle, &all, found.data(), of_matrices.data()), "take_forms");
+    succeed(library.find_forms(handle, &all, found.data(), of_matrices.data()), "find_forms");
     const std::string what =
         format("forms of kind %u, %zu numbers, %zu categories", process.kind, process.numbers, process.categories);
     expect_near(error_of(found, means), 1e-12, what + ", means");
     expect_near(error_of(of_matrices, forms), 1e-12, what);
-    library.close_process(handle);
+    library.close_gp(handle);
 }
 
 void test_errors(const device::Library& library) {
-    Process process(0, 2, 0, 3, 4);
+    Gp process(0, 2, 0, 3, 4);
     process.kind = 7;
     void* handle = nullptr;
-    const btml_cuda_process abi = process.abi();
-    const char* const failure = library.open_process(&abi, &handle);
+    uint64_t max_rows = 0;
+    const btml_cuda_gp abi = process.abi();
+    const char* const failure = library.open_gp(&abi, &handle, &max_rows);
     expect(failure && std::strstr(failure, "7"), "a kind that is none");
     btml_cuda_keys keys{};
     keys.kernel = "parabola";
-    double work = 0;
-    const char* const refused = library.open_sums(&keys, &handle, &work);
+    uint64_t max_queries = 0;
+    const char* const refused = library.open_sums(&keys, &handle, &max_queries);
     expect(refused && std::strstr(refused, "parabola"), "a kernel that is none");
 }
 
@@ -275,8 +297,8 @@ int test(const std::string& path) {
     test_attention(path);
     test_cancel(path);
     for (uint32_t kind = 0; kind < 3; kind++)
-        for (const Process& process : {Process(kind, 1, 0, 1, 5), Process(kind, 3, 2, 37, 1'000),
-                                       Process(kind, 0, 2, 8, 100), Process(kind, 20, 0, 260, 3'000)}) {
+        for (const Gp& process :
+             {Gp(kind, 1, 0, 1, 5), Gp(kind, 3, 2, 37, 1'000), Gp(kind, 0, 2, 8, 100), Gp(kind, 20, 0, 260, 3'000)}) {
             test_moments(library, process);
             test_forms(library, process);
         }

@@ -179,8 +179,6 @@ def main(lines):
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for line in lines:
         case, rows, dimensions, columns, ready, seconds, flops = line.split()
-        if int(rows) <= 1000:
-            continue
         ours = (
             f"| {case} | {int(rows):,} | {dimensions} | {columns} | {float(ready):.2f} | {float(seconds):.4f} "
             f"| {float(flops) / float(seconds) / 1e12:.1f} |"

@@ -1,6 +1,7 @@
 #include "core/base/threads.hpp"
 
-#include <csignal>
+#include "core/base/signals_blocked.hpp"
+
 #include <new>
 #include <system_error>
 #include <utility>
@@ -9,16 +10,13 @@ namespace btml {
 
 ThreadTeam::ThreadTeam(RunContext& context, int most, Peers* peers) : context_(context), peers_(peers) {
     const int threads = std::min(context.threads(), most);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     // Where no more threads are to be had, the team is smaller: results do not depend on how many there are.
     try {
         for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
     } catch (const std::bad_alloc&) {
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ThreadTeam::~ThreadTeam() {

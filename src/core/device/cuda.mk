@@ -3,6 +3,6 @@
 NVCC = nvcc
 CUDA_ARCH = all-major
 cuda_sources = $(wildcard src/core/device/cuda/*.cu)
-cuda_headers = src/core/device/device_abi.h $(wildcard src/core/device/cuda/*.hpp src/core/pairwise/kernels/*.hpp)
+cuda_headers = src/core/device/device_abi.h $(wildcard src/core/device/cuda/*.cuh src/core/pairwise/kernels/*.hpp)
 compile_cuda = $(NVCC) -std=c++20 -O3 -arch=$(CUDA_ARCH) $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
     -Xcompiler -fPIC,-Wall,-Wextra --shared -cudart static $(cuda_sources) -lcublas -o

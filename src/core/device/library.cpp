@@ -19,25 +19,30 @@ Library load(const std::string& path) {
     find(library, "btml_cuda_open_sums", functions.open_sums);
     find(library, "btml_cuda_sum", functions.sum);
     find(library, "btml_cuda_close_sums", functions.close_sums);
-    find(library, "btml_cuda_open_process", functions.open_process);
+    find(library, "btml_cuda_open_gp", functions.open_gp);
     find(library, "btml_cuda_begin_moments", functions.begin_moments);
     find(library, "btml_cuda_add_moments", functions.add_moments);
     find(library, "btml_cuda_take_moments", functions.take_moments);
     find(library, "btml_cuda_begin_forms", functions.begin_forms);
-    find(library, "btml_cuda_take_forms", functions.take_forms);
-    find(library, "btml_cuda_close_process", functions.close_process);
+    find(library, "btml_cuda_find_forms", functions.find_forms);
+    find(library, "btml_cuda_close_gp", functions.close_gp);
     return functions;
 }
 
 } // namespace
 
 const Library& Library::at(const std::string& path) {
-    static const Library library = load(path); // a failure is tried again
+    static Library library;
+    static std::string loaded;
+    if (loaded != path) {
+        library = load(path);
+        loaded = path;
+    }
     return library;
 }
 
 void check(const char* failure) {
-    if (failure) throw Error(ErrorCode::internal, format("the CUDA device failed: %s", failure));
+    if (failure) throw Error(ErrorCode::not_supported, failure);
 }
 
 } // namespace btml::device

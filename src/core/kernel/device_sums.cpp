@@ -1,5 +1,6 @@
 #include "core/kernel/device_sums.hpp"
 
+#include "core/base/signals_blocked.hpp"
 #include "core/kernel/query_group.hpp"
 
 #include <algorithm>
@@ -13,39 +14,45 @@ static_assert(static_cast<int>(Form::products) == btml_cuda_products &&
 
 namespace {
 
-// Leaves of the keys' tree that share a centre, so that queries are brought into its coordinates once for all.
-struct LeafGroup {
-    size_t first, last;
-    Form form;
-    std::vector<double> centre;
-};
-
-class Grouping {
+// Finds groups of leaves of the keys' tree that share a centre, so that queries are brought into its coordinates once
+// for all. Leaves are apart where too many of them would lose the form that they can have by themselves, or all the
+// digits.
+class LeafGroups {
   public:
-    Grouping(const KeySet& keys, RunContext& context) : keys_(keys), context_(context) { add(0, keys.blocks.blocks()); }
-    const std::vector<LeafGroup>& groups() const { return groups_; }
+    LeafGroups(const KeySet& keys, RunContext& context)
+        : keys_(keys), context_(context), centres_(context.memory(), "centres of keys") {
+        add(0, keys.blocks.blocks());
+    }
+    const std::vector<btml_cuda_group>& groups() const { return groups_; }
+    const Buffer<double>& centres() const { return centres_; }
 
   private:
-    // Leaves are apart where too many of them would lose the form that they can have by themselves, or all the digits.
     void add(size_t first, size_t last) {
         constexpr double max_extent = 1e8; // which leaves pairs of float32 a millionth of a bandwidth
         const KeyBlocks& blocks = keys_.blocks;
-        LeafGroup group{first, last, {}, std::vector<double>(blocks.dimensions())};
-        for (size_t leaf = first; leaf < last; leaf++)
-            for (size_t k = 0; k < blocks.dimensions(); k++)
-                group.centre[k] += blocks.centre(leaf)[k] / static_cast<double>(last - first);
+        const std::vector<double> centre = mean_centre(first, last);
         double greatest = 0, extent = 0;
-        for (size_t leaf = first; leaf < last; leaf++) measure(leaf, group.centre, greatest, extent);
-        group.form = KeyBlocks::form_for(keys_.distinct.frame, greatest, extent, Precision::full);
+        for (size_t leaf = first; leaf < last; leaf++) measure(leaf, centre, greatest, extent);
+        const Form form = KeyBlocks::form_for(keys_.distinct.frame, greatest, extent, Precision::full);
         size_t losing = 0;
-        for (size_t leaf = first; leaf < last; leaf++) losing += blocks.form(leaf) < group.form;
-        if (last - first == 1 || (extent <= max_extent && 4 * losing <= last - first)) {
-            groups_.push_back(std::move(group));
+        for (size_t leaf = first; leaf < last; leaf++) losing += blocks.form(leaf) < form;
+        if (last - first > 1 && (extent > max_extent || 4 * losing > last - first)) {
+            const size_t middle = first + (last - first) / 2;
+            add(first, middle);
+            add(middle, last);
             return;
         }
-        const size_t middle = first + (last - first) / 2;
-        add(first, middle);
-        add(middle, last);
+        const uint64_t begin = first * block_keys, end = std::min<uint64_t>(last * block_keys, keys_.rows());
+        groups_.push_back({begin, end - begin, static_cast<uint32_t>(form)});
+        for (const double coordinate : centre) centres_.push_back(coordinate);
+    }
+
+    std::vector<double> mean_centre(size_t first, size_t last) const {
+        std::vector<double> centre(keys_.blocks.dimensions());
+        for (size_t leaf = first; leaf < last; leaf++)
+            for (size_t k = 0; k < centre.size(); k++)
+                centre[k] += keys_.blocks.centre(leaf)[k] / static_cast<double>(last - first);
+        return centre;
     }
 
     void measure(size_t leaf, const std::vector<double>& centre, double& greatest, double& extent) {
@@ -60,70 +67,59 @@ class Grouping {
 
     const KeySet& keys_;
     RunContext& context_;
-    std::vector<LeafGroup> groups_;
+    std::vector<btml_cuda_group> groups_;
+    Buffer<double> centres_;
 };
 
 } // namespace
 
 DeviceSums::DeviceSums(const device::Library& library, const KeySet& keys, RunContext& context)
     : library_(library), keys_(keys), context_(context) {
-    const size_t columns = keys.columns();
-    Buffer<double> values(context.memory(), "values of keys", keys.rows() * columns);
-    for (uint32_t i = 0; i < keys.rows(); i++)
-        for (size_t c = 0; c < columns; c++) values[i * columns + c] = keys.value(i, c) / keys.values.scale(c);
-    const Grouping grouping(keys, context);
-    const std::span<const uint32_t> order = keys.tree.order();
-    std::vector<btml_cuda_group> groups;
-    for (const LeafGroup& group : grouping.groups()) {
-        const size_t first = group.first * block_keys, last = std::min(group.last * block_keys, order.size());
-        groups.push_back({first, last - first, static_cast<uint32_t>(group.form), group.centre.data()});
-    }
-    const btml_cuda_keys copied{keys.distinct.frame.kernel.name,
-                                keys.rows(),
-                                keys.distinct.points.dimensions(),
-                                columns,
-                                groups.size(),
-                                keys.distinct.points.row(0),
-                                values.data(),
-                                order.data(),
-                                groups.data()};
-    const device::SignalsBlocked blocked;
-    if (const char* const failure = library.open_sums(&copied, &handle_, &work_))
-        throw Error(ErrorCode::not_supported, failure);
+    const LeafGroups grouped(keys, context);
+    const btml_cuda_keys copied{keys.distinct.frame.kernel.name,   keys.rows(),
+                                keys.distinct.points.dimensions(), keys.columns(),
+                                grouped.groups().size(),           keys.distinct.points.row(0),
+                                keys.tree.order().data(),          keys.values.of(0, 0),
+                                grouped.groups().data(),           grouped.centres().data()};
+    const SignalsBlocked blocked; // CUDA starts threads of its own
+    device::check(library.open_sums(&copied, &handle_, &max_queries_));
 }
 
 DeviceSums::~DeviceSums() {
     library_.close_sums(handle_);
 }
 
+size_t DeviceSums::queries_at_once(size_t queries, size_t dimensions) {
+    constexpr size_t max_queries = 65'536, max_numbers = size_t{1} << 22;
+    return std::min({queries, max_queries, std::max<size_t>(128, max_numbers / dimensions)});
+}
+
 Buffer<double> DeviceSums::sums(const Points& queries, ThreadTeam& team) const {
     constexpr size_t rows_of_item = 1024;
     const size_t dimensions = queries.dimensions(), columns = keys_.columns(), rows = queries.rows();
-    const double of_query = static_cast<double>(keys_.rows()) * (dimensions + columns);
-    const size_t at_once = std::min<size_t>(rows, std::clamp(work_ / of_query, 128.0, 65536.0));
+    const size_t at_once = std::min<size_t>(max_queries_, queries_at_once(rows, dimensions));
     Buffer<double> sums(context_.memory(), "sums of queries", rows * columns);
     Buffer<double> framed(context_.memory(), "queries", at_once * dimensions);
     for (size_t begin = 0; begin < rows; begin += at_once) {
+        context_.poll();
         context_.share_progress("sums of a kernel", begin, rows);
         const size_t end = std::min(rows, begin + at_once);
-        const auto of_item = [&](size_t item) {
-            return std::pair(begin + item * rows_of_item, std::min(end, begin + (item + 1) * rows_of_item));
-        };
         const size_t items = (end - begin + rows_of_item - 1) / rows_of_item;
-        team.for_each(items, [&](size_t item, int) {
-            const auto [first, last] = of_item(item);
-            for (size_t i = first; i < last; i++) {
-                double* const to = framed.data() + (i - begin) * dimensions;
-                keys_.distinct.frame.apply(queries.row(i), to);
-                for (size_t k = 0; k < dimensions; k++)
-                    to[k] = std::clamp(to[k], -QueryGroup::farthest, QueryGroup::farthest);
-            }
+        const auto for_each_row = [&](const auto& body) {
+            team.for_each(items, [&](size_t item, int) {
+                const size_t first = begin + item * rows_of_item;
+                for (size_t i = first; i < std::min(end, first + rows_of_item); i++) body(i);
+            });
+        };
+        for_each_row([&](size_t i) {
+            double* const to = framed.data() + (i - begin) * dimensions;
+            keys_.distinct.frame.apply(queries.row(i), to);
+            for (size_t k = 0; k < dimensions; k++)
+                to[k] = std::clamp(to[k], -QueryGroup::farthest, QueryGroup::farthest);
         });
         device::check(library_.sum(handle_, end - begin, framed.data(), sums.data() + begin * columns));
-        team.for_each(items, [&](size_t item, int) {
-            const auto [first, last] = of_item(item);
-            for (size_t i = first; i < last; i++)
-                for (size_t c = 0; c < columns; c++) sums[i * columns + c] *= keys_.values.scale(c);
+        for_each_row([&](size_t i) {
+            for (size_t c = 0; c < columns; c++) sums[i * columns + c] *= keys_.values.scale(c);
         });
     }
     return sums;

@@ -15,15 +15,20 @@ class DeviceSums {
     DeviceSums(const DeviceSums&) = delete;
     DeviceSums& operator=(const DeviceSums&) = delete;
 
-    // Does what exact_sums() does. Error internal where the device fails.
+    // Does what exact_sums() does, in bytes() more. Error not_supported where the device fails.
     Buffer<double> sums(const Points& queries, ThreadTeam& team) const;
+    static uint64_t bytes(size_t queries, size_t dimensions) {
+        return sizeof(double) * queries_at_once(queries, dimensions) * dimensions;
+    }
 
   private:
+    static size_t queries_at_once(size_t queries, size_t dimensions);
+
     const device::Library& library_;
     const KeySet& keys_;
     RunContext& context_;
     void* handle_ = nullptr;
-    double work_ = 0; // coordinates of pairs at a time
+    uint64_t max_queries_ = 0;
 };
 
 } // namespace btml::kernel

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 namespace btml::kernel {
 
@@ -58,8 +59,6 @@ auto unshared(RunContext& context, const Body& body) {
     const Share unknown(context, 0, 0);
     return body();
 }
-
-constexpr const char* far_ones = "queries far from every key";
 
 // Calls body(row) for each, on the team.
 template <class Body>
@@ -136,6 +135,7 @@ struct KernelSums::State {
     Estimates sampled(const Points& queries, const SampledSums& sums, const Estimand& estimand, const Plan& plan,
                       double norm);
     void sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
+    Buffer<double> all_sums(const Points& queries);
     void find_far(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
     Estimates nothing(size_t rows) {
         return {results,
@@ -222,21 +222,30 @@ void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t
 }
 
 Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
-    context.memory().require(bytes_to_sum_exactly(sizes(queries.rows())), "exact kernel sums");
+    context.memory().require(bytes_to_sum_exactly(sizes(queries.rows())) +
+                                 (device ? DeviceSums::bytes(queries.rows(), dimensions) : 0),
+                             "exact kernel sums");
     Estimates estimates = nothing(queries.rows());
-    const Buffer<double> sums = device ? device->sums(queries, team) : exact_sums(*set, queries, team, context);
-    Buffer<uint8_t> is_one(context.memory(), far_ones, queries.rows());
+    const Buffer<double> sums = all_sums(queries);
+    constexpr const char* what = "queries far from every key";
+    Buffer<uint8_t> is_far_one(context.memory(), what, queries.rows());
     in_parts(queries.rows(), team, [&](size_t i) {
         const double* const of_row = &sums[i * set->columns()];
-        is_one[i] = is_far(of_row);
-        if (!is_one[i]) finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);
+        is_far_one[i] = is_far(of_row);
+        if (!is_far_one[i]) finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);
     });
-    Buffer<uint32_t> far(context.memory(), far_ones);
+    Buffer<uint32_t> far(context.memory(), what);
     for (size_t i = 0; i < queries.rows(); i++)
-        if (is_one[i]) far.push_back(i);
+        if (is_far_one[i]) far.push_back(i);
     find_far(queries, far, estimates);
     estimates.report = {Method::exact, std::move(reason), set->rows(), 1, 0};
     return estimates;
+}
+
+Buffer<double> KernelSums::State::all_sums(const Points& queries) {
+    std::optional<Buffer<double>> sums;
+    if (device && !device::attempt(context, [&] { sums = device->sums(queries, team); })) device.reset();
+    return sums ? std::move(*sums) : exact_sums(*set, queries, team, context);
 }
 
 void KernelSums::State::find_far(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates) {

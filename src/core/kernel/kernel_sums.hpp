@@ -41,9 +41,10 @@ class KernelSums {
     KernelSums(KernelSums&&) noexcept;
 
     // Epsilon holds for the queries of one call together. all: how many there are of which these are a part, each with
-    // its share of the error; 0: no others. When exact, a query's result does not depend on the others. A mean whose
-    // weights all vanish is the nearest key's value. Errors: invalid_argument for another number of dimensions;
-    // memory_limit, before the work starts (the automatic method then takes exact sums, if these fit).
+    // its share of the error; 0: no others. When exact, a query's result does not depend on the others, but for its
+    // last digits on a device. A mean whose weights all vanish is the nearest key's value. Errors: invalid_argument for
+    // another number of dimensions; memory_limit, before the work starts (the automatic method then takes exact sums,
+    // if these fit).
     Estimates evaluate(const Points& queries, uint64_t all = 0);
 
     // How many queries at once, at most `wanted`, a sample can be made for in the memory that is left, where the caller

@@ -19,7 +19,7 @@ class FoldContext : public RunContext {
           fold_(std::move(fold)) {
         device() = outer.device();
     }
-    ~FoldContext() override { outer_.device() = device(); }
+    ~FoldContext() override { outer_.device() = std::move(device()); }
 
     // Returns the bytes that are held for the fold alone.
     uint64_t held() { return memory().used() - held_outside_; }

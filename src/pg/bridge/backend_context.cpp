@@ -37,9 +37,9 @@ void BackendContext::note(std::string_view text) {
     pg_call([=] { ereport(INFO, (errmsg("%.*s", static_cast<int>(text.size()), text.data()))); });
 }
 
-void tell_device_failure(const char* what, RunContext& context) {
+void tell_device_failure(RunContext& context) {
     const std::string& failure = context.device().failure;
-    if (!failure.empty()) notice(format("%s: %s", what, failure.c_str()));
+    if (!failure.empty()) notice("the CPU does what btml.device was to do: " + failure);
 }
 
 } // namespace btml::pg

@@ -17,6 +17,11 @@ class BackendContext : public RunContext {
     BackendContext();
     explicit BackendContext(uint64_t max_bytes);
 
+    // See ProgressLine; of a call that is shown.
+    void tell_minutes() {
+        if (line_) line_->tell_minutes();
+    }
+
     bool keep_going() override;
     void progress(const char* phase, uint64_t done, uint64_t total) override;
     void note(std::string_view text) override;
@@ -29,7 +34,7 @@ class BackendContext : public RunContext {
     std::chrono::steady_clock::time_point last_note_{};
 };
 
-// Says by a NOTICE why a device that was asked for was of no use, where it was not: `what` runs on the CPU.
-void tell_device_failure(const char* what, RunContext& context);
+// Says by a NOTICE why a device that was asked for was of no use, where it was not.
+void tell_device_failure(RunContext& context);
 
 } // namespace btml::pg

@@ -53,6 +53,10 @@ void release(ProgressSlot& slot) {
     pg_atomic_write_u32(&slot.pid, 0);
 }
 
+double seconds_between(TimestampTz from, TimestampTz to) {
+    return static_cast<double>(to - from) / USECS_PER_SEC;
+}
+
 // A session that is terminated in the middle of a call leaves without destructors.
 void release_slots(int, Datum) {
     for (ProgressSlot& slot : attached->slots)
@@ -97,6 +101,22 @@ ProgressLine::~ProgressLine() {
     if (slot_) release(*slot_);
 }
 
+// Returns the seconds until the call ends at the rate so far, or a negative number where too little is done to say.
+static double remaining_seconds(const ProgressSlot& slot) {
+    constexpr double min_done = 0.01;
+    const double done = slot.fraction - slot.first_fraction;
+    if (slot.fraction < 0 || done < min_done) return -1;
+    return seconds_between(slot.first_seen, slot.last_moved) / done * (1 - slot.fraction);
+}
+
+void ProgressLine::tell_seconds(double left) {
+    constexpr double long_seconds = 60;
+    tells_minutes_ = false;
+    if (left <= long_seconds) return;
+    notice(format("%s will take about %.0f more minutes", slot_->function, std::ceil(left / 60)), "",
+           "btml.progress shows how far it is.");
+}
+
 void ProgressLine::update(const char* phase, uint64_t done, uint64_t total, double fraction) {
     if (!slot_) return;
     const bool is_first = slot_->fraction < 0;
@@ -115,6 +135,10 @@ void ProgressLine::update(const char* phase, uint64_t done, uint64_t total, doub
     slot_->done = static_cast<int64>(done);
     slot_->total = static_cast<int64>(total);
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
+    constexpr double observed_seconds = 5;
+    if (!tells_minutes_ || !moves || seconds_between(slot_->first_seen, now) < observed_seconds) return;
+    const double left = remaining_seconds(*slot_);
+    if (left >= 0) tell_seconds(left);
 }
 
 // A consistent copy of a slot in use and filled, or false.
@@ -130,19 +154,6 @@ static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
     return false;
 }
 
-// Returns the seconds until the call ends at the rate so far, or a negative number where nothing can be said: too
-// little is done, or the call should have moved or ended by now.
-static double remaining_seconds(const ProgressSlot& slot) {
-    constexpr double min_done = 0.01;
-    const double done = slot.fraction - slot.first_fraction;
-    if (slot.fraction < 0 || done < min_done) return -1;
-    const auto seconds = [](TimestampTz from, TimestampTz to) {
-        return static_cast<double>(to - from) / USECS_PER_SEC;
-    };
-    const double left = seconds(slot.first_seen, slot.last_moved) / done * (1 - slot.fraction);
-    return left - seconds(slot.last_moved, GetCurrentTimestamp());
-}
-
 // btml_internal.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
 BTML_FUNCTION(btml_progress_lines) {
     ResultRows rows(fcinfo);
@@ -150,7 +161,8 @@ BTML_FUNCTION(btml_progress_lines) {
     for (int i = 0; all && i < slot_count; i++) {
         ProgressSlot slot;
         if (!read_slot(all->slots[i], slot)) continue;
-        const double seconds = remaining_seconds(slot);
+        // A call that should have moved or ended by now says nothing.
+        const double seconds = remaining_seconds(slot) - seconds_between(slot.last_moved, GetCurrentTimestamp());
         Interval* const eta = pg_call([] { return allocate<Interval>(); });
         eta->time = static_cast<TimeOffset>(std::round(seconds)) * USECS_PER_SEC;
         rows.add_row(static_cast<int>(pg_atomic_read_u32(&slot.pid)), slot.function, slot.phase, slot.done,

@@ -1,7 +1,7 @@
 // Exact kernel sums. A block of threads has 128 queries and goes through tiles of 128 keys; each thread has 8 × 8 of
 // the pairs in registers. Coordinates come to shared memory some dimensions at a time, while earlier ones are worked
 // on.
-#include "core/device/cuda/support.hpp"
+#include "core/device/cuda/support.cuh"
 #include "core/device/device_abi.h"
 #include "core/pairwise/kernels/kernels.hpp"
 
@@ -56,13 +56,13 @@ struct Coordinates {
     const float* norms;      // [tile][place], for products: the sums of the squares
 };
 
-// Where thread t of a side has number i of its queries or keys.
+// Returns where thread t of a side has number i of its queries or keys.
 __device__ int place_of(int t, int i) {
     return i / 4 * (tile / 2) + t * 4 + i % 4;
 }
 
-// A thread's eight numbers of a row of a tile.
-__device__ void take(const float* row, int t, float (&to)[per_thread]) {
+// Reads a thread's eight numbers of a row of a tile.
+__device__ void read(const float* row, int t, float (&to)[per_thread]) {
     reinterpret_cast<float4&>(to[0]) = *reinterpret_cast<const float4*>(row + t * 4);
     reinterpret_cast<float4&>(to[4]) = *reinterpret_cast<const float4*>(row + tile / 2 + t * 4);
 }
@@ -71,19 +71,19 @@ struct Stage {
     float queries[chunk][tile], keys[chunk][tile];
 };
 
-// The steps of a block of threads: the chunks of one tile of keys after those of another.
+// Loads the chunks of a block of threads: those of one tile of keys after those of another.
 template <int form>
-class Steps {
+class Loads {
   public:
     // Of a wide group, a chunk has half of the dimensions, and then what their high parts leave.
     static constexpr unsigned at_once = form == btml_cuda_wide ? chunk / 2 : chunk;
 
-    __device__ Steps(Stage* shared, unsigned dimensions, const Coordinates& queries, const Coordinates& keys,
+    __device__ Loads(Stage* shared, unsigned dimensions, const Coordinates& queries, const Coordinates& keys,
                      unsigned first, unsigned last)
         : shared_(shared), dimensions_(dimensions), queries_(queries), keys_(keys), tile_(first), last_(last) {}
 
-    // Starts to load the next chunk, if there is one, into its stage.
-    __device__ void load() {
+    // Starts the next one, if there is any, into its stage.
+    __device__ void start() {
         if (tile_ < last_) {
             Stage& to = shared_[stage_];
             stage_ = stage_ + 1 == stages ? 0 : stage_ + 1;
@@ -126,15 +126,15 @@ using Pairs = float[per_thread][per_thread];
 
 template <class Shape, int form>
 __device__ void add_dimensions(const Stage& stage, unsigned count, Pairs& pairs) {
-    constexpr unsigned half = Steps<form>::at_once;
+    constexpr unsigned half = Loads<form>::at_once;
 #pragma unroll 4
     for (unsigned k = 0; k < count; k++) {
         alignas(16) float q[per_thread], key[per_thread], low_q[per_thread], low_key[per_thread];
-        take(stage.queries[k], threadIdx.y, q);
-        take(stage.keys[k], threadIdx.x, key);
+        read(stage.queries[k], threadIdx.y, q);
+        read(stage.keys[k], threadIdx.x, key);
         if constexpr (form == btml_cuda_wide) {
-            take(stage.queries[half + k], threadIdx.y, low_q);
-            take(stage.keys[half + k], threadIdx.x, low_key);
+            read(stage.queries[half + k], threadIdx.y, low_q);
+            read(stage.keys[half + k], threadIdx.x, low_key);
         }
 #pragma unroll
         for (int i = 0; i < per_thread; i++)
@@ -151,7 +151,7 @@ __device__ void add_dimensions(const Stage& stage, unsigned count, Pairs& pairs)
     }
 }
 
-// The sums of one row of threads: that of query i ends with the threads 2i and 2i + 1 of the side.
+// Adds over a side: threads 2i and 2i + 1 of it return the sum of number i of all its threads' parts.
 __device__ float sum_of_side(const float (&parts)[per_thread]) {
     const unsigned all = 0xffffffff;
     const bool by_8 = threadIdx.x & 8, by_4 = threadIdx.x & 4, by_2 = threadIdx.x & 2;
@@ -172,11 +172,10 @@ struct Task {
     const float* values;
     unsigned first, last; // tiles of the group
     Coordinates queries, keys;
-    bool adds; // to sums of earlier groups
 };
 
-// Adds columns `begin` to `end` − 1; block y of threads takes part y of the group's tiles: sums[part][column −
-// begin][query], in whole tiles of queries.
+// Adds a group's keys to columns `begin` to `end` − 1; block y of threads takes part y of its tiles: sums[part][column
+// − begin][query], in whole tiles of queries.
 template <class Shape, int form>
 __global__ void __launch_bounds__(threads, 2) add_sums(const Task task, unsigned begin, unsigned end, double* sums) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -185,31 +184,30 @@ __global__ void __launch_bounds__(threads, 2) add_sums(const Task task, unsigned
     const unsigned columns = end - begin, thread = threadIdx.y * side + threadIdx.x;
     const uint64_t queries = static_cast<uint64_t>(gridDim.x) * tile;
     double* const of_part = sums + static_cast<uint64_t>(blockIdx.y) * columns * queries + blockIdx.x * tile;
-    for (unsigned i = thread; i < columns * tile; i += threads)
-        totals[i] = task.adds ? of_part[i / tile * queries + i % tile] : 0;
+    for (unsigned i = thread; i < columns * tile; i += threads) totals[i] = of_part[i / tile * queries + i % tile];
 
     const uint64_t tiles = task.last - task.first;
     const unsigned first = task.first + static_cast<unsigned>(tiles * blockIdx.y / gridDim.y),
                    last = task.first + static_cast<unsigned>(tiles * (blockIdx.y + 1) / gridDim.y);
-    Steps<form> steps(shared, task.dimensions, task.queries, task.keys, first, last);
-    for (int i = 1; i < stages; i++) steps.load();
+    Loads<form> loads(shared, task.dimensions, task.queries, task.keys, first, last);
+    for (int i = 1; i < stages; i++) loads.start();
     unsigned stage = 0;
     for (unsigned place = first; place < last; place++) {
         Pairs pairs = {};
         if constexpr (form == btml_cuda_products) {
             alignas(16) float of_queries[per_thread], of_keys[per_thread];
-            take(task.queries.norms + blockIdx.x * tile, threadIdx.y, of_queries);
-            take(task.keys.norms + static_cast<uint64_t>(place) * tile, threadIdx.x, of_keys);
+            read(task.queries.norms + blockIdx.x * tile, threadIdx.y, of_queries);
+            read(task.keys.norms + static_cast<uint64_t>(place) * tile, threadIdx.x, of_keys);
 #pragma unroll
             for (int i = 0; i < per_thread; i++)
 #pragma unroll
                 for (int j = 0; j < per_thread; j++) pairs[i][j] = of_queries[i] + of_keys[j];
         }
-        for (unsigned from = 0; from < task.dimensions; from += Steps<form>::at_once) {
+        for (unsigned from = 0; from < task.dimensions; from += Loads<form>::at_once) {
             __pipeline_wait_prior(stages - 2);
             __syncthreads(); // this stage is there, and nobody needs the one before, which is loaded next
-            steps.load();
-            add_dimensions<Shape, form>(shared[stage], min(Steps<form>::at_once, task.dimensions - from), pairs);
+            loads.start();
+            add_dimensions<Shape, form>(shared[stage], min(Loads<form>::at_once, task.dimensions - from), pairs);
             stage = stage + 1 == stages ? 0 : stage + 1;
         }
 #pragma unroll
@@ -225,7 +223,7 @@ __global__ void __launch_bounds__(threads, 2) add_sums(const Task task, unsigned
 #pragma unroll 2
         for (unsigned c = 0; c < columns; c++, values += task.places) {
             alignas(16) float value[per_thread];
-            take(values, threadIdx.x, value);
+            read(values, threadIdx.x, value);
             float parts[per_thread] = {};
 #pragma unroll
             for (int j = 0; j < per_thread; j++)
@@ -291,14 +289,15 @@ __global__ void centre_keys(const double* points, const uint32_t* order, uint64_
         places, dimensions, centre, 1, to);
 }
 
-// to[column][all_places], from values [key][column] of the keys in `order`; 0 for places without a key.
-__global__ void place_values(const double* values, const uint32_t* order, uint64_t keys, uint64_t places,
-                             unsigned columns, uint64_t all_places, float* to) {
+// to[column][all_places], from values [place / 256][column][place % 256] of a group's keys; 0 for places without a key.
+__global__ void place_values(const float* values, uint64_t keys, uint64_t places, unsigned columns, uint64_t all_places,
+                             float* to) {
+    constexpr unsigned side_by_side = 256;
     const uint64_t place = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (place >= places) return;
     for (unsigned c = 0; c < columns; c++)
         to[c * all_places + place] =
-            place < keys ? static_cast<float>(values[static_cast<uint64_t>(order[place]) * columns + c]) : 0;
+            place < keys ? values[(place / side_by_side * columns + c) * side_by_side + place % side_by_side] : 0;
 }
 
 using Run = void (*)(Task, unsigned, unsigned, double*);
@@ -320,18 +319,12 @@ RunOf runs_of(const char* kernel, pairwise::KernelList<Shapes...>) {
     return runs;
 }
 
-int attribute(cudaDeviceAttr what) {
-    int device = 0, value = 0;
-    check(cudaGetDevice(&device));
-    check(cudaDeviceGetAttribute(&value, what, device));
-    return value;
-}
-
 size_t shared_bytes(unsigned columns) {
     return stages * sizeof(Stage) + columns * (tile * sizeof(double));
 }
 
-// So many that two blocks of threads share a multiprocessor, unless these are few; shared out evenly.
+// Returns how many columns a launch takes: so many that two blocks of threads share a multiprocessor, unless these are
+// few; shared out evenly.
 unsigned columns_of_launch(unsigned columns) {
     constexpr unsigned few = 16;
     constexpr int reserved = 1024; // bytes of each block of threads
@@ -342,6 +335,7 @@ unsigned columns_of_launch(unsigned columns) {
     const unsigned of_two = room(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / 2 - reserved),
                    of_one = room(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
     const unsigned most = of_two < std::min(few, columns) ? of_one : of_two;
+    if (most == 0) throw std::runtime_error("a device of compute capability 7.5 or later is needed");
     const unsigned launches = (columns + most - 1) / most;
     return (columns + launches - 1) / launches;
 }
@@ -356,7 +350,9 @@ class Sums {
         : runs_(runs_of(keys.kernel, pairwise::Kernels())),
           processors_(attribute(cudaDevAttrMultiProcessorCount)),
           columns_(static_cast<unsigned>(keys.columns)),
-          dimensions_(static_cast<unsigned>(keys.dimensions)) {
+          dimensions_(static_cast<unsigned>(keys.dimensions)),
+          columns_at_once_(columns_of_launch(columns_)),
+          centres_(keys.centres, keys.groups * keys.dimensions) {
         for (uint64_t g = 0; g < keys.groups; g++) {
             const auto tiles = static_cast<unsigned>((keys.group[g].keys + tile - 1) / tile);
             groups_.push_back({keys.group[g].form, tiles_, tiles_ + tiles});
@@ -367,15 +363,22 @@ class Sums {
         if (is_wide_) low_.reserve(places() * dimensions_);
         norms_.reserve(places());
         values_.reserve(places() * columns_);
-        centres_.reserve(keys.groups * dimensions_);
         place_keys(keys);
-        columns_at_once_ = columns_of_launch(columns_);
     }
 
-    // A lane takes two instructions or more for a coordinate.
-    double work() const {
-        constexpr double lanes = 128, seconds = 0.05;
-        return processors_ * lanes * attribute(cudaDevAttrClockRate) * 1e3 * seconds / 2;
+    // Counts instructions of a lane: one for a coordinate of products, two of a difference, four of pairs, and some for
+    // the kernel, in every launch; of which two thirds are the most that is reached.
+    uint64_t max_queries() const {
+        constexpr double seconds = 0.05, reached = 2.0 / 3, of_kernel = 12, of_column = 2, of_launch = 1e6;
+        const double launches = (columns_ + columns_at_once_ - 1) / columns_at_once_;
+        double of_query = 0;
+        for (const Group& group : groups_) {
+            const double keys = static_cast<double>(group.last - group.first) * tile;
+            const int of_coordinate = group.form == btml_cuda_products ? 1 : group.form == btml_cuda_wide ? 4 : 2;
+            of_query += keys * (launches * (of_coordinate * dimensions_ + of_kernel) + of_column * columns_);
+        }
+        const double all = seconds * reached * speed() - of_launch * static_cast<double>(groups_.size());
+        return static_cast<uint64_t>(std::clamp(all / of_query, static_cast<double>(tile), 1e9));
     }
 
     void evaluate(uint64_t queries, const double* points, double* to) {
@@ -389,12 +392,12 @@ class Sums {
         // Enough blocks of threads that the last ones to run do not leave most of the device idle.
         const unsigned wanted = (32U * static_cast<unsigned>(processors_) + tiles - 1) / tiles;
         const unsigned parts = std::clamp(wanted, 1U, std::min(tiles_, 1024U));
-        partial_.reserve(parts * columns_at_once_ * padded);
         for (unsigned begin = 0; begin < columns_; begin += columns_at_once_) {
             const unsigned end = std::min(begin + columns_at_once_, columns_);
+            partial_.clear(parts * (end - begin) * padded);
             for (size_t g = 0; g < groups_.size(); g++) {
                 centre(queries, padded, g);
-                add_group(g, dim3(tiles, parts), begin, end);
+                add_group(g, tiles, parts, begin, end);
             }
             add_parts<<<blocks_for(queries), threads>>>(queries, padded, end - begin, parts, partial_.get(), begin,
                                                         columns_, sums_.get());
@@ -417,21 +420,21 @@ class Sums {
     }
 
     void place_keys(const btml_cuda_keys& keys) {
-        const DeviceArray<double> points(keys.points, keys.keys * dimensions_),
-            values(keys.values, keys.keys * columns_);
+        const DeviceArray<double> points(keys.points, keys.keys * dimensions_);
         const DeviceArray<uint32_t> order(keys.order, keys.keys);
+        constexpr uint64_t side_by_side = 256;
+        const DeviceArray<float> values(keys.values,
+                                        (keys.keys + side_by_side - 1) / side_by_side * side_by_side * columns_);
         for (size_t g = 0; g < groups_.size(); g++) {
             const btml_cuda_group& group = keys.group[g];
             const auto [form, first, last] = groups_[g];
-            const uint64_t place = static_cast<uint64_t>(first) * tile,
-                           count = static_cast<uint64_t>(last - first) * tile;
-            double* const centre = centres_.get() + g * dimensions_;
-            check(cudaMemcpy(centre, group.centre, dimensions_ * sizeof(double), cudaMemcpyHostToDevice));
-            const uint32_t* const of_group = order.get() + group.first;
-            centre_keys<<<blocks_for(count), threads>>>(points.get(), of_group, group.keys, count, dimensions_, centre,
+            const uint64_t count = static_cast<uint64_t>(last - first) * tile;
+            centre_keys<<<blocks_for(count), threads>>>(points.get(), order.get() + group.first, group.keys, count,
+                                                        dimensions_, centres_.get() + g * dimensions_,
                                                         tiles_from(first));
-            place_values<<<blocks_for(count), threads>>>(values.get(), of_group, group.keys, count, columns_, places(),
-                                                         values_.get() + place);
+            place_values<<<blocks_for(count), threads>>>(values.get() + group.first * columns_, group.keys, count,
+                                                         columns_, places(),
+                                                         values_.get() + static_cast<uint64_t>(first) * tile);
             check(cudaGetLastError());
         }
         check(cudaDeviceSynchronize());
@@ -445,7 +448,7 @@ class Sums {
         check(cudaGetLastError());
     }
 
-    void add_group(size_t group, dim3 grid, unsigned begin, unsigned end) const {
+    void add_group(size_t group, unsigned query_tiles, unsigned parts, unsigned begin, unsigned end) const {
         const auto [form, first, last] = groups_[group];
         const Run run = runs_(form);
         const size_t bytes = shared_bytes(end - begin);
@@ -458,20 +461,20 @@ class Sums {
                         first,
                         last,
                         {query_high_.get(), query_low_.get(), query_norms_.get()},
-                        {high_.get(), low_.get(), norms_.get()},
-                        group > 0};
-        run<<<grid, dim3(side, side), bytes>>>(task, begin, end, partial_.get());
+                        {high_.get(), low_.get(), norms_.get()}};
+        run<<<dim3(query_tiles, std::min(parts, last - first)), dim3(side, side), bytes>>>(task, begin, end,
+                                                                                           partial_.get());
         check(cudaGetLastError());
     }
 
     const RunOf runs_;
     const int processors_;
-    const unsigned columns_, dimensions_;
-    unsigned tiles_ = 0, columns_at_once_ = 0;
+    const unsigned columns_, dimensions_, columns_at_once_;
+    const DeviceArray<double> centres_;
+    unsigned tiles_ = 0;
     bool is_wide_ = false;
     std::vector<Group> groups_;
     DeviceArray<float> high_, low_, norms_, values_;
-    DeviceArray<double> centres_;
     DeviceArray<float> query_high_, query_low_, query_norms_;
     DeviceArray<double> points_, partial_, sums_;
 };
@@ -480,10 +483,10 @@ class Sums {
 
 } // namespace btml::cuda
 
-extern "C" const char* btml_cuda_open_sums(const btml_cuda_keys* keys, void** sums, double* work) {
+extern "C" const char* btml_cuda_open_sums(const btml_cuda_keys* keys, void** sums, uint64_t* max_queries) {
     return btml::cuda::guarded([&] {
         auto opened = std::make_unique<btml::cuda::Sums>(*keys);
-        *work = opened->work();
+        *max_queries = opened->max_queries();
         *sums = opened.release();
     });
 }

@@ -1,7 +1,7 @@
 #include "core/gp/sparse/moments.hpp"
 
 #include "core/algebra/dense.hpp"
-#include "core/gp/sparse/device_process.hpp"
+#include "core/gp/sparse/device_gp.hpp"
 
 #include <cmath>
 
@@ -131,6 +131,8 @@ void add_moments(const SmoothKernel& kernel, std::span<const double> inducing, c
     std::vector<Pair> pairs;
     for (size_t i = 0; i < blocks_of(count); i++)
         for (size_t j = 0; j <= i; j++) pairs.push_back({i, j});
+    std::fill(moments.products.begin(), moments.products.end(), 0.0);
+    std::fill(moments.projections.begin(), moments.projections.end(), 0.0);
     for (size_t begin = 0; begin < rows.size(); begin += CovarianceSlab::max_rows) {
         slab.load(begin);
         slab.whiten(factor);
@@ -146,9 +148,8 @@ void add_moments(const SmoothKernel& kernel, std::span<const double> inducing, c
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
     Moments moments(inducing.size() / rows.width, context.memory());
-    if (const auto device = DeviceProcess::worth_it(kernel, inducing, rows.size(), context))
-        device->add_moments(factor, rows, moments);
-    else
+    const auto device = DeviceGp::worth_it(kernel, inducing, rows.size(), context);
+    if (!device || !device::attempt(context, [&] { device->find_moments(factor, rows, moments); }))
         add_moments(kernel, inducing, factor, rows, moments, team, context);
     moments.rows = rows.size();
     for (size_t row = 0; row < rows.size(); row++) {

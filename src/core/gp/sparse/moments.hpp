@@ -75,12 +75,12 @@ struct Moments {
     Buffer<double> projections;          // Σ w·y·v
 
     Moments(size_t inducing_points, MemoryBudget& budget)
-        : products(budget, CovarianceSlab::what, inducing_points * inducing_points, 0.0),
-          projections(budget, CovarianceSlab::what, inducing_points, 0.0) {}
+        : products(budget, CovarianceSlab::what, inducing_points * inducing_points),
+          projections(budget, CovarianceSlab::what, inducing_points) {}
 };
 
 // One pass over the rows: O(n·K²) for K inducing points, in K² + 1,024·K numbers of memory. The same bits for any
-// number of threads; not of a device, see DeviceProcess.
+// number of threads, unless it is a device's: see DeviceGp.
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context);
 

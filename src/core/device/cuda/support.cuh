@@ -21,6 +21,21 @@ inline void check(cublasStatus_t status) {
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
 }
 
+inline int attribute(cudaDeviceAttr what) {
+    int device = 0, value = 0;
+    check(cudaGetDevice(&device));
+    check(cudaDeviceGetAttribute(&value, what, device));
+    return value;
+}
+
+// Returns how many numbers of float32 the device multiplies and adds a second, at most.
+inline double speed() {
+    const int major = attribute(cudaDevAttrComputeCapabilityMajor),
+              minor = attribute(cudaDevAttrComputeCapabilityMinor);
+    const double lanes = major == 7 || (major == 8 && minor == 0) ? 64 : 128;
+    return lanes * attribute(cudaDevAttrMultiProcessorCount) * attribute(cudaDevAttrClockRate) * 1e3;
+}
+
 template <class T>
 class DeviceArray {
   public:

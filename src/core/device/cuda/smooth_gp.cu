@@ -1,8 +1,9 @@
-// A sparse process's sums over rows. Matrices are as cuBLAS takes them, column by column: those of covariances have
-// a column for each row of the data, and a triangle that C has below the diagonal lies above it.
-#include "core/device/cuda/support.hpp"
+// A sparse Gaussian process's sums over rows. Matrices are as cuBLAS takes them, column by column: those of covariances
+// have a column for each row of the data, and a triangle that C has below the diagonal lies above it.
+#include "core/device/cuda/support.cuh"
 #include "core/device/device_abi.h"
 
+#include <memory>
 #include <vector>
 
 namespace btml::cuda {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int threads = 128;
 
-// The covariance over the signal, of a squared distance and what the logarithm loses by categories.
+// Gives the covariance over the signal, of a squared distance and what the logarithm loses by categories.
 using Shape = double (*)(double, double);
 
 __device__ double squared_exponential(double square, double penalty) {
@@ -69,14 +70,19 @@ __global__ void inner_products(unsigned rows, unsigned count, const double* a, c
 using Find = void (*)(Process, unsigned, const double*, const double*, double*);
 
 Find find_of(uint32_t kind) {
-    constexpr Find all[] = {find_covariances<squared_exponential>, find_covariances<matern32>,
-                            find_covariances<matern52>};
-    if (kind >= std::size(all))
+    switch (kind) {
+    case btml_cuda_squared_exponential:
+        return find_covariances<squared_exponential>;
+    case btml_cuda_matern32:
+        return find_covariances<matern32>;
+    case btml_cuda_matern52:
+        return find_covariances<matern52>;
+    default:
         throw std::invalid_argument("there is no smooth kernel of number " + std::to_string(kind));
-    return all[kind];
+    }
 }
 
-std::vector<double> by_coordinate(const btml_cuda_process& process) {
+std::vector<double> by_coordinate(const btml_cuda_gp& process) {
     std::vector<double> turned(process.count * process.width);
     for (uint64_t u = 0; u < process.count; u++)
         for (uint64_t c = 0; c < process.width; c++)
@@ -96,9 +102,9 @@ class Library {
     cublasHandle_t handle_ = nullptr;
 };
 
-class SmoothProcess {
+class SmoothGp {
   public:
-    explicit SmoothProcess(const btml_cuda_process& process)
+    explicit SmoothGp(const btml_cuda_gp& process)
         : find_(find_of(process.kind)),
           count_(static_cast<int>(process.count)),
           penalties_(process.penalties, process.width - process.numbers),
@@ -108,7 +114,21 @@ class SmoothProcess {
                    static_cast<unsigned>(process.count),
                    penalties_.get(),
                    process.signal,
-                   inducing_.get()} {}
+                   inducing_.get()} {
+        const std::vector<double> point(process.width);
+        const double root = 0;
+        load({1, point.data(), &root}); // fails here where the device cannot run it
+        check(cudaDeviceSynchronize());
+    }
+
+    // Counts multiplications: of the factor or a form, twice, and of coordinates; a quarter of what is possible is
+    // reached.
+    uint64_t max_rows() const {
+        constexpr double seconds = 0.05, reached = 0.25;
+        const double slower = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio), count = process_.count;
+        const double of_row = count * (2 * count + 4 * process_.width);
+        return static_cast<uint64_t>(std::clamp(seconds * reached * speed() / slower / of_row, 1.0, 1e9));
+    }
 
     void begin_moments(const double* factor) {
         factor_.copy(factor, squares());
@@ -143,7 +163,7 @@ class SmoothProcess {
                              cudaMemcpyHostToDevice));
     }
 
-    void take_forms(const btml_cuda_rows& rows, double* means, double* forms) {
+    void find_forms(const btml_cuda_rows& rows, double* means, double* forms) {
         const double one = 1, zero = 0;
         const int count = load(rows);
         means_.reserve(rows.rows);
@@ -189,42 +209,46 @@ class SmoothProcess {
     uint64_t forms_ = 0;
 };
 
-SmoothProcess& process_of(void* handle) {
-    return *static_cast<SmoothProcess*>(handle);
+SmoothGp& gp_of(void* gp) {
+    return *static_cast<SmoothGp*>(gp);
 }
 
 } // namespace
 
 } // namespace btml::cuda
 
+using btml::cuda::gp_of;
 using btml::cuda::guarded;
-using btml::cuda::process_of;
 
-extern "C" const char* btml_cuda_open_process(const btml_cuda_process* process, void** handle) {
-    return guarded([&] { *handle = new btml::cuda::SmoothProcess(*process); });
+extern "C" const char* btml_cuda_open_gp(const btml_cuda_gp* process, void** gp, uint64_t* max_rows) {
+    return guarded([&] {
+        auto opened = std::make_unique<btml::cuda::SmoothGp>(*process);
+        *max_rows = opened->max_rows();
+        *gp = opened.release();
+    });
 }
 
-extern "C" const char* btml_cuda_begin_moments(void* handle, const double* factor) {
-    return guarded([&] { process_of(handle).begin_moments(factor); });
+extern "C" const char* btml_cuda_begin_moments(void* gp, const double* factor) {
+    return guarded([&] { gp_of(gp).begin_moments(factor); });
 }
 
-extern "C" const char* btml_cuda_add_moments(void* handle, const btml_cuda_rows* rows, const double* targets) {
-    return guarded([&] { process_of(handle).add_moments(*rows, targets); });
+extern "C" const char* btml_cuda_add_moments(void* gp, const btml_cuda_rows* rows, const double* targets) {
+    return guarded([&] { gp_of(gp).add_moments(*rows, targets); });
 }
 
-extern "C" const char* btml_cuda_take_moments(void* handle, double* products, double* projections) {
-    return guarded([&] { process_of(handle).take_moments(products, projections); });
+extern "C" const char* btml_cuda_take_moments(void* gp, double* products, double* projections) {
+    return guarded([&] { gp_of(gp).take_moments(products, projections); });
 }
 
-extern "C" const char* btml_cuda_begin_forms(void* handle, const double* solution, uint64_t forms,
+extern "C" const char* btml_cuda_begin_forms(void* gp, const double* solution, uint64_t forms,
                                              const double* const* matrices) {
-    return guarded([&] { process_of(handle).begin_forms(solution, forms, matrices); });
+    return guarded([&] { gp_of(gp).begin_forms(solution, forms, matrices); });
 }
 
-extern "C" const char* btml_cuda_take_forms(void* handle, const btml_cuda_rows* rows, double* means, double* forms) {
-    return guarded([&] { process_of(handle).take_forms(*rows, means, forms); });
+extern "C" const char* btml_cuda_find_forms(void* gp, const btml_cuda_rows* rows, double* means, double* forms) {
+    return guarded([&] { gp_of(gp).find_forms(*rows, means, forms); });
 }
 
-extern "C" void btml_cuda_close_process(void* handle) {
-    delete &process_of(handle);
+extern "C" void btml_cuda_close_gp(void* gp) {
+    delete &gp_of(gp);
 }
