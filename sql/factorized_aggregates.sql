@@ -87,6 +87,18 @@ SELECT compare('SELECT count(*), sum(a.x + b.z) FROM a LEFT JOIN b ON a.k = b.k 
 SELECT compare('SELECT a.t, b.t, c.t, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3');
 SELECT compare('SELECT a.c, b.u, b.b, a.d, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3, 4');
 SELECT compare('SELECT a.t IS NULL, a.x > 100, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2');
+-- Functions that have a value for every argument, and the time.
+SELECT compare('SELECT upper(a.t), length(b.t), sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND b.s < now())
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
+SELECT compare('SELECT sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND octet_length(c.t) > 1)
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY upper(a.t), length(b.t::text)');
+-- What is not NULL where an outer join finds no row: that is joined first.
+SELECT compare('SELECT a.t, sum(coalesce(b.z, 0) * c.w), count(*) FILTER (WHERE b.z IS NULL) FROM a LEFT JOIN b ON a.k = b.m JOIN c ON a.k = c.k GROUP BY 1');
+-- Columns that are equal above an outer join which makes NULLs of them.
+SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k JOIN c ON a.k = c.k WHERE coalesce(b.m, 0) = coalesce(b.z, 0)');
+SELECT compare('SELECT count(*) FROM a LEFT JOIN (b JOIN c ON b.m = c.m) ON a.k = b.k WHERE coalesce(b.z, 0) = coalesce(c.w, 0)');
+-- HAVING leaves few of many groups.
+SELECT compare('SELECT a.id, b.m, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2 HAVING count(*) = 3');
 SELECT compare('SELECT b.k, c.m, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
 SELECT compare('SELECT a.t, count(*) * 2 + 1, a.t || ''!'' FROM a JOIN b USING (k) GROUP BY a.t HAVING sum(b.z) > 9000 ORDER BY 2');
 SELECT compare('SELECT a.t, rank() OVER (ORDER BY sum(b.z), a.t) FROM a JOIN b USING (k) GROUP BY a.t ORDER BY 2 LIMIT 3');
@@ -150,6 +162,12 @@ SELECT why('SELECT a.t FROM a JOIN b USING (k) GROUP BY a.t');
 SELECT why('SELECT count(*) FROM a JOIN b ON a.x < b.z');
 SELECT why('SELECT count(*) FROM a FULL JOIN b USING (k)');
 SELECT why('SELECT count(DISTINCT a.x) FROM a JOIN b USING (k)');
+SELECT why('SELECT c.t, count(DISTINCT a.x) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z GROUP BY 1');
+CREATE TABLE in_c AS SELECT 'a' COLLATE "C" AS t;
+CREATE TABLE in_posix AS SELECT 'a' COLLATE "POSIX" AS t;
+SET btml.force_factorize_aggregates = on;
+SELECT caught('SELECT count(*) FROM in_c JOIN in_posix ON in_c.t = in_posix.t');
+RESET btml.force_factorize_aggregates;
 SELECT why('SELECT string_agg(a.t, '','' ORDER BY a.x) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(a.y + b.z) FROM a JOIN b USING (k)');
 SELECT why('SELECT variance(a.x + b.z) FROM a JOIN b USING (k)');

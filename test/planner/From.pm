@@ -333,13 +333,14 @@ sub filter
 		"$a.k4 <> 1",
 		"$a.k4 IS NOT NULL",
 		"$a.k4 IS NULL");
-	push @choices, "$a.x4 > " . between(-3, 3), "($a.x4 < 1 OR $a.k4 = 0)", "$a.x4 = $a.k4", "NOT ($a.x4 > 2)"
+	push @choices, "$a.x4 > " . between(-3, 3), "($a.x4 < 1 OR $a.k4 = 0)", "$a.x4 = $a.k4", "NOT ($a.x4 > 2)",
+		"coalesce($a.k4, 0) = coalesce($a.x4, 0)"
 		if $there{x4};
 	push @choices, "$a.k4 = $a.k8", "$a.k8 = 1" if $there{k8};
 	push @choices, "$a.b", "NOT $a.b", "$a.b IS NOT TRUE" if $there{b};
 	push @choices, "$a.s LIKE 'a%'" if $there{s};
 	push @choices, "$a.f8 IS NOT NULL", "$a.f8 > 0" if $there{f8};
-	push @choices, "$a.d <> '2020-02-02'" if $there{d};
+	push @choices, "$a.d <> '2020-02-02'", "$a.d <= current_date" if $there{d};
 
 	if (chance(0.04) && $there{x4})
 	{

@@ -55,6 +55,7 @@ sub group_column
 			"$a.k4 + 1", "$a.k4 % 2",
 			"coalesce($a.k4, 0)",
 			"$a.k4 IS NULL",
+			"($a.k4 > 1)::int",
 			"CASE WHEN $a.k4 > 1 THEN 'many' ELSE 'few' END",
 			"$a.k4::text");
 	}

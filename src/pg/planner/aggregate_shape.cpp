@@ -100,7 +100,7 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
         *factor = {join.table_of(relids), reinterpret_cast<Expr*>(conjunct)};
         if (factor->table < 0 && !bms_is_empty(relids))
             return join.merge(relids, "a FILTER is a condition over several tables");
-        if (!is_total(conjunct))
+        if (!is_total(conjunct) || (factor->table < 0 && !IsA(conjunct, Const)))
             return "a FILTER is an expression that may raise an error; compute it in a sub-query that ends in OFFSET 0";
         if (const Refusal refusal = refuse_inner_side(join, factor->table, conjunct)) return refusal;
         shape->conditions = lappend(shape->conditions, factor);

@@ -165,7 +165,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     PathParts parts = {};
-    plan_parts(query, best->path.rows, &parts);
+    plan_parts(query, std::max(1.0, best->numGroups), &parts); // before HAVING
     const bool forced = force_factorize_aggregates();
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,

@@ -9,6 +9,10 @@ namespace btml::pg::planner {
 
 namespace {
 
+// What follows from a merger, whose own reason then tells more.
+constexpr Refusal all_joined_first = "all of it must be joined first",
+                  no_plan_for_part = "PostgreSQL has no plan for a part of the join that must be joined first";
+
 constexpr int max_tables = 64;
 
 // Whether rows are locked here or in a sub-query of FROM, whose plan would be in two places.
@@ -79,13 +83,12 @@ const char* table_name(PlannerInfo* root, Relids relids) {
 
 // Relations that PostgreSQL never joins by themselves may be a part of an outer join that comes first.
 Refusal merge_outer_joins(const JoinShape* join, Relids relids) {
-    const Refusal refusal = "PostgreSQL has no plan for a part of the join that must be joined first";
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(join->root->join_info_list)) {
         const Relids both = join->relids(special);
         if (bms_overlap(relids, special->syn_righthand) && !bms_is_subset(both, relids))
-            return join->merge(bms_union(relids, both), refusal);
+            return join->merge(bms_union(relids, both), no_plan_for_part);
     }
-    return refusal;
+    return no_plan_for_part;
 }
 
 Refusal add_table(Relids relids, JoinShape* join) {
@@ -119,7 +122,7 @@ Refusal add_tables(const RelOptInfo* input, JoinShape* join) {
         if (!join->root->simple_rel_array[relid]) return "one of its relations is no table, view or sub-query";
         if (const Refusal refusal = add_table(merged_with(join->merging, relid), join)) return refusal;
     }
-    return join->table_count > 1 ? nullptr : "all of it must be joined first";
+    return join->table_count > 1 ? nullptr : all_joined_first;
 }
 
 // Whether these families compare values as the type's own hash function and equality do.
@@ -167,7 +170,11 @@ void drop_if_alone(JoinShape* join, int number) {
 Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShape* join) {
     if (list_length(equal->ec_members) < 2 || bms_membership(equal->ec_relids) != BMS_MULTIPLE) return nullptr;
     const Relids relids = btml_compat_without_outer_joins(root, equal->ec_relids);
-    if (join->table_of(relids) >= 0) return nullptr;
+    if (const int table = join->table_of(relids); table >= 0)
+        // From 16 on columns may be equal above an outer join that makes NULLs of them, which no scan looks at.
+        return bms_is_subset(equal->ec_relids, join->tables[table].relation->relids)
+                   ? nullptr
+                   : join->merge(join->needed_by(equal->ec_relids), "columns are to be equal above an outer join");
     if (equal->ec_has_volatile) return "it calls a volatile function";
     if (equal->ec_broken) return join->merge(relids, "an equality of columns cannot be implied");
     if (btml_compat_below_outer_join(equal)) return join->merge(relids, inner_side_is_join);
@@ -193,6 +200,7 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
     KeyType key;
     if (!is_total(as_node(expression)))
         return "a join key is an expression that may raise an error; compute it in a sub-query that ends in OFFSET 0";
+    if (type_is_collatable(type) && !OidIsValid(collation)) return "a join key has no collation";
     if (!key_type(type, collation, &key)) return "a join key has a type without a hash function";
     if (!compares_by_default(families, getBaseType(type)))
         return "a join key is compared in another way than its type's own";
@@ -222,6 +230,12 @@ Relids JoinShape::relids(Node* expression) const {
 
 Relids JoinShape::relids(const SpecialJoinInfo* special) const {
     return btml_compat_without_outer_joins(root, bms_union(special->min_lefthand, special->syn_righthand));
+}
+
+Relids JoinShape::needed_by(Relids relids) const {
+    for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root->join_info_list))
+        if (btml_compat_is_after(relids, special)) relids = bms_union(relids, this->relids(special));
+    return relids;
 }
 
 int JoinShape::table_of(Relids relids) const {
@@ -286,8 +300,10 @@ Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Fa
         *query = {};
         Refusal refusal = find_join(root, input, merging, &query->join);
         if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, mode, query);
-        if (!refusal || is_merged(merging))
-            return refusal && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;
+        if (!refusal || is_merged(merging)) {
+            const bool is_told_by_first = refusal == all_joined_first || refusal == no_plan_for_part;
+            return is_told_by_first && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;
+        }
         merge_wanted(merging);
     }
 }

@@ -16,7 +16,7 @@ struct NodeState {
     MemoryContext memory; // of one run
     Execution* execution; // null until the first row is asked for
     PlanState* ordinary;  // null until it is fallen back to
-    const char* reason;   // why it fell back; null: it did not
+    const char* reason;   // why it fell back, in this run or an earlier one; null: it did not
     uint64 next_row;
 };
 
@@ -63,7 +63,6 @@ bool restart_initial_plans(PlanState* state, void* context) {
 }
 
 void fall_back(NodeState* state) {
-    if (state->ordinary) return;
     // Lets go of the scans' workers, which the plan would lack; a scan that was shut down could not be run again.
     for (PlanState* const scan : items<PlanState>(state->scan.custom_ps)) ExecReScan(scan);
     const MemoryContext before = MemoryContextSwitchTo(state->estate->es_query_cxt);
@@ -130,9 +129,11 @@ void end(CustomScanState* scan) {
 
 void rescan(CustomScanState* scan) {
     NodeState* const state = state_of(scan);
-    end_execution(state);
-    MemoryContextReset(state->memory);
-    state->reason = nullptr;
+    // What could not be decided once would most likely be tried in vain again.
+    if (!state->reason) {
+        end_execution(state);
+        MemoryContextReset(state->memory);
+    }
     state->next_row = 0;
     for (PlanState* const child : items<PlanState>(scan->custom_ps)) {
         if (scan->ss.ps.chgParam) UpdateChangedParamSet(child, scan->ss.ps.chgParam);

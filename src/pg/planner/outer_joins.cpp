@@ -24,7 +24,6 @@ class InnerSides {
     Refusal claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition);
     bool belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const;
     int find_partner(const SpecialJoinInfo* special, int table) const;
-    Relids needed_by(const RestrictInfo* condition) const;
     bool is_joinable(const TableShape& table) const;
     Relids without_joins(Relids relids) const { return btml_compat_without_outer_joins(root_, relids); }
 
@@ -129,14 +128,6 @@ bool InnerSides::is_joinable(const TableShape& table) const {
     return table.keys != NIL;
 }
 
-// The relations that must be joined before the condition can be evaluated.
-Relids InnerSides::needed_by(const RestrictInfo* condition) const {
-    Relids relids = condition->required_relids;
-    for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
-        if (btml_compat_is_after(relids, special)) relids = bms_union(relids, join_->relids(special));
-    return relids;
-}
-
 Refusal InnerSides::find() {
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
         if (const Refusal refusal = add(special)) return refusal;
@@ -149,7 +140,7 @@ Refusal InnerSides::find() {
     for (int t = 0; t < join_->table_count; t++)
         for (RestrictInfo* const condition : items<RestrictInfo>(join_->tables[t].relation->joininfo))
             if (!btml_compat_is_clone(condition) && !list_member_ptr(claimed_, condition))
-                return join_->merge(bms_union(join_->tables[t].relids, needed_by(condition)),
+                return join_->merge(bms_union(join_->tables[t].relids, join_->needed_by(condition->required_relids)),
                                     "it has a join condition other than the equality of two expressions");
     return nullptr;
 }

@@ -31,8 +31,10 @@ Refusal refuse_inner_side(const JoinShape& join, int table, Node* expression) {
     const relational::StreamedJoin kind = table < 0 ? relational::StreamedJoin::inner : join.tables[table].join;
     if (kind == relational::StreamedJoin::inner) return nullptr;
     if (kind != relational::StreamedJoin::left) return "it asks for columns of a table that must have no partner";
-    return contain_nonstrict_functions(expression) ? "an expression may not be NULL where an outer join finds no row"
-                                                   : nullptr;
+    if (!contain_nonstrict_functions(expression)) return nullptr;
+    const TableShape& inner = join.tables[table];
+    return join.merge(bms_union(inner.relids, join.tables[inner.partner].relids),
+                      "an expression may not be NULL where an outer join finds no row");
 }
 
 Refusal Polynomial::take(Node* expression, Form form) {
@@ -96,7 +98,7 @@ Refusal Polynomial::add_factor(Node* expression, List** terms) {
     auto* const factor = allocate<Factor>();
     auto* const term = allocate<Term>();
     *factor = {join_.table_of(join_.relids(expression)), reinterpret_cast<Expr*>(expression)};
-    if (!is_arithmetic(expression))
+    if (!is_arithmetic(expression) || (factor->table < 0 && !IsA(expression, Const)))
         return "an aggregate's argument is an expression that may raise an error; compute it in a sub-query that ends "
                "in OFFSET 0";
     if (const Refusal refusal = refuse_inner_side(join_, factor->table, expression)) return refusal;

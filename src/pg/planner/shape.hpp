@@ -63,6 +63,9 @@ struct JoinShape {
     int table_of(Relids relids) const;
     // The relations of an outer or semi-join: its inner side and what its conditions need of the outer one.
     Relids relids(const SpecialJoinInfo* special) const;
+    // These relations, and those of the outer joins among them, which 16 counts: what must be joined before an
+    // expression over them has its value.
+    Relids needed_by(Relids relids) const;
     // Asks for another try in which these relations are one table.
     Refusal merge(Relids relids, Refusal because) const;
     // The table's key of an attribute, or null.

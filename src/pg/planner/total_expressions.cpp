@@ -1,5 +1,7 @@
 #include "pg/planner/shape.hpp"
 
+#include <algorithm>
+
 extern "C" {
 #include "catalog/pg_namespace_d.h"
 }
@@ -45,6 +47,30 @@ bool is_total_comparison(Oid op, Oid function, Oid collation, const List* argume
     return btml_compat_is_comparison(op);
 }
 
+struct TotalFunction {
+    const char* name;
+    Oid argument; // invalid: none
+};
+
+// PostgreSQL's functions that have a value for every argument. Those of text ask its collation.
+constexpr TotalFunction total_functions[] = {
+    {"int4", BOOLOID},         {"abs", FLOAT8OID},         {"abs", NUMERICOID},
+    {"length", TEXTOID},       {"length", BPCHAROID},      {"length", BYTEAOID},
+    {"char_length", TEXTOID},  {"char_length", BPCHAROID}, {"character_length", TEXTOID},
+    {"octet_length", TEXTOID}, {"octet_length", BYTEAOID}, {"lower", TEXTOID},
+    {"upper", TEXTOID},        {"now", InvalidOid},
+};
+
+bool is_total_function(const FuncExpr* call) {
+    if (!is_builtin(call->funcid) || list_length(call->args) > 1 || call->funcretset) return false;
+    const Oid type = call->args ? exprType(static_cast<Node*>(linitial(call->args))) : InvalidOid;
+    if (OidIsValid(type) && type_is_collatable(type) && !OidIsValid(call->inputcollid)) return false;
+    const char* const name = get_func_name(call->funcid);
+    return std::any_of(std::begin(total_functions), std::end(total_functions), [&](const TotalFunction& known) {
+        return known.argument == type && strcmp(known.name, name) == 0;
+    });
+}
+
 bool all_total(const List* expressions) {
     for (Node* const expression : items<Node>(expressions))
         if (!is_total(expression)) return false;
@@ -84,7 +110,10 @@ bool is_total(Node* expression) {
     case T_RelabelType:
         return is_total(as_node(as<RelabelType>(expression)->arg));
     case T_FuncExpr:
-        return is_widening_cast(as<FuncExpr>(expression)) && all_total(as<FuncExpr>(expression)->args);
+        return (is_widening_cast(as<FuncExpr>(expression)) || is_total_function(as<FuncExpr>(expression))) &&
+               all_total(as<FuncExpr>(expression)->args);
+    case T_SQLValueFunction:
+        return as<SQLValueFunction>(expression)->op <= SVFOP_LOCALTIMESTAMP_N; // the time that the transaction began
     case T_OpExpr:
     case T_DistinctExpr:
     case T_NullIfExpr: {
