@@ -97,6 +97,9 @@ SELECT compare('SELECT a.t, sum(coalesce(b.z, 0) * c.w), count(*) FILTER (WHERE 
 -- Columns that are equal above an outer join which makes NULLs of them.
 SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k JOIN c ON a.k = c.k WHERE coalesce(b.m, 0) = coalesce(b.z, 0)');
 SELECT compare('SELECT count(*) FROM a LEFT JOIN (b JOIN c ON b.m = c.m) ON a.k = b.k WHERE coalesce(b.z, 0) = coalesce(c.w, 0)');
+-- Columns that depend on the primary key that is grouped by.
+SELECT compare('SELECT a.id, a.t, a.x + 1, sum(b.z), count(*) FROM a JOIN b USING (k) GROUP BY a.id HAVING a.x > 50');
+SELECT compare('SELECT a.id, a.t, b.m, sum(c.w) FROM c JOIN b USING (m) LEFT JOIN a ON a.k = b.k GROUP BY a.id, a.t, b.m');
 -- HAVING leaves few of many groups.
 SELECT compare('SELECT a.id, b.m, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2 HAVING count(*) = 3');
 SELECT compare('SELECT b.k, c.m, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
@@ -163,6 +166,10 @@ SELECT why('SELECT count(*) FROM a JOIN b ON a.x < b.z');
 SELECT why('SELECT count(*) FROM a FULL JOIN b USING (k)');
 SELECT why('SELECT count(DISTINCT a.x) FROM a JOIN b USING (k)');
 SELECT why('SELECT c.t, count(DISTINCT a.x) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z GROUP BY 1');
+CREATE TABLE parent (id int PRIMARY KEY, k int, t text);
+CREATE TABLE child () INHERITS (parent);
+SELECT why('SELECT p.id, p.t, count(*) FROM parent p JOIN b USING (k) GROUP BY p.id');
+DROP TABLE child;
 CREATE TABLE in_c AS SELECT 'a' COLLATE "C" AS t;
 CREATE TABLE in_posix AS SELECT 'a' COLLATE "POSIX" AS t;
 SET btml.force_factorize_aggregates = on;

@@ -113,7 +113,8 @@ void ProgressLine::tell_seconds(double left) {
     constexpr double long_seconds = 60;
     tells_minutes_ = false;
     if (left <= long_seconds) return;
-    notice(format("%s will take about %.0f more minutes", slot_->function, std::ceil(left / 60)), "",
+    const double minutes = std::round(left / 60);
+    notice(format("%s will take about %.0f more minute%s", slot_->function, minutes, minutes > 1 ? "s" : ""), "",
            "btml.progress shows how far it is.");
 }
 

@@ -4,6 +4,8 @@
 
 extern "C" {
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_namespace_d.h"
 #include "optimizer/clauses.h"
 #include "optimizer/tlist.h"
@@ -170,7 +172,8 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
 struct Uses {
     List* aggregates; // of Aggref*
     const List* groups;
-    bool others; // columns that are neither in an aggregate nor a grouping expression
+    List* columns; // of Var*, which are neither in an aggregate nor a grouping expression
+    bool others;   // the same that are no columns
     bool sub_plans;
 };
 
@@ -183,8 +186,23 @@ bool collect_uses(Node* node, void* context) {
         return false;
     }
     if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) uses->sub_plans = true;
-    if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc)) uses->others = true;
+    if (IsA(node, Var)) uses->columns = list_append_unique(uses->columns, node);
+    if (IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc)) uses->others = true;
     return btml_compat_walk(node, collect_uses, context);
+}
+
+// Tells whether the primary key of the column's table is among the groups, each of which then has one value of it.
+bool depends_on_groups(const PlannerInfo* root, const Var* column, const List* groups) {
+    const RangeTblEntry* const table = root->simple_rte_array[column->varno];
+    Oid constraint = InvalidOid;
+    if (table->rtekind != RTE_RELATION || column->varlevelsup > 0) return false;
+    if (table->inh && table->relkind != RELKIND_PARTITIONED_TABLE) return false; // children may have the same key
+    const Bitmapset* const key = get_primary_key_attnos(table->relid, false, &constraint);
+    Bitmapset* grouped = nullptr;
+    for (Node* const group : items<Node>(groups))
+        if (const auto* const of = reinterpret_cast<const Var*>(group); IsA(group, Var) && of->varno == column->varno)
+            grouped = bms_add_member(grouped, of->varattno - FirstLowInvalidHeapAttributeNumber);
+    return key && bms_is_subset(key, grouped);
 }
 
 } // namespace
@@ -192,12 +210,15 @@ bool collect_uses(Node* node, void* context) {
 Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query) {
     const PlannerInfo* const root = query->join.root;
     List* const groups = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
-    Uses uses = {NIL, groups, false, false};
+    Uses uses = {NIL, groups, NIL, false, false};
     collect_uses(as_node(grouped->reltarget->exprs), &uses);
     collect_uses(having, &uses);
     if (uses.sub_plans) return "a sub-query stands in its target list or in HAVING";
+    for (const Var* const column : items<const Var>(uses.columns))
+        uses.others = uses.others || !depends_on_groups(root, column, groups);
     if (uses.others) return "a column is no grouping column but depends on one";
-    for (Node* const expression : items<Node>(groups)) {
+    List* const all = list_concat_copy(groups, uses.columns);
+    for (Node* const expression : items<Node>(all)) {
         auto* const group = allocate<GroupShape>();
         if (const Refusal refusal = find_group(query->join, expression, group)) return refusal;
         query->groups = lappend(query->groups, group);

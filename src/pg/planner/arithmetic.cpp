@@ -21,7 +21,7 @@ using relational::StreamedType;
 
 namespace {
 
-// Returns as what a type is held; nothing for types without arithmetic.
+// Returns what numbers of a type are held as; nothing for a type without arithmetic.
 std::optional<StreamedType> class_of(Oid type) {
     const FactorType* const known = factor_type(type);
     return known && known->has_arithmetic ? std::optional(known->held) : std::nullopt;

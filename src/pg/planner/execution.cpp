@@ -229,7 +229,7 @@ void Execution::check_sums() {
         if (output.terms.size() > 1) context_.for_each(rows(), 100, [&](uint64_t row) { sum_of(row, output.terms); });
 }
 
-// The sum of the terms, one after the other.
+// Adds the terms, one after the other.
 StreamedCell Execution::sum_of(uint64_t row, const std::vector<SummedQuery>& terms) const {
     StreamedCell sum{true, 0, 0, 0};
     for (const SummedQuery& term : terms) {

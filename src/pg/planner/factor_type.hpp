@@ -12,7 +12,7 @@ struct FactorType {
     bool has_arithmetic;           // whose sums and products are values of such types again
 };
 
-// Null for every other type.
+// Returns null for a type that no factor has.
 inline const FactorType* factor_type(Oid type) {
     using relational::StreamedType;
     static constexpr FactorType known_types[] = {

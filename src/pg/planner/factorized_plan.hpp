@@ -73,13 +73,13 @@ struct FactorizedPlan {
 // Bytes that the messages of a join are planned to take at most: what a hash table may, and no more than half of
 // btml.memory_limit, since they may turn out to take twice as many.
 double message_memory();
-// What people set to have more of it.
+// Returns the setting that gives messages more memory.
 const char* message_memory_setting();
 
 // Of the memory for messages, what the rows of a scan may take that wait for other tables with the same rows.
 constexpr double waiting_share = 0.25;
 
-// What the planner is told of it.
+// Holds a plan with what the planner asks to know of it.
 struct PlannedJoin {
     FactorizedPlan plan;
     std::vector<int> tables;    // of the join's shape, by table of the plan; −1 for a bag

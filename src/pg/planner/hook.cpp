@@ -24,7 +24,7 @@ constexpr int max_depth = 3;
 create_upper_paths_hook_type previous_hook = nullptr;
 Verdicts* verdicts = nullptr;
 
-// A planned join as plain data.
+// Holds a planned join without destructors, past which an error may jump.
 struct PathParts {
     Const* plan;
     char *description, *shared_scans;

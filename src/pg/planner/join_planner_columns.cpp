@@ -49,7 +49,7 @@ int JoinPlanner::add_column(int place, const ColumnReading& column) {
     return static_cast<int>(readings.size()) - 1;
 }
 
-// A value that may be arithmetic of columns.
+// Returns the column of an expression, which may be arithmetic of others.
 int JoinPlanner::add_arithmetic(int place, Expr* expression) {
     auto* const node = reinterpret_cast<Node*>(expression);
     Arithmetic parts = {};

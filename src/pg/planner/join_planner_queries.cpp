@@ -76,7 +76,7 @@ Question JoinPlanner::extremum_of(const AggregateShape& aggregate, const Questio
     return extremum;
 }
 
-// What must hold in a row, and be there, for it to count.
+// Asks how many rows count: those in which all conditions hold and nothing that is asked for is NULL.
 Question JoinPlanner::count_of(const AggregateShape& aggregate) {
     Question count(planned_.tables.size());
     for (const Factor* const factor : items<const Factor>(aggregate.conditions)) {

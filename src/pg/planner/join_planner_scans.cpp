@@ -17,7 +17,7 @@ bool is_stored_table(const RangeTblEntry* entry) {
             entry->relkind == RELKIND_PARTITIONED_TABLE);
 }
 
-// The expression over one relation as it would be over another of the same table.
+// Returns the expression over one relation as it would be over another of the same table.
 Expr* moved(Expr* expression, Index from, Index to) {
     auto* const copy = copy_of(reinterpret_cast<Node*>(expression));
     ChangeVarNodes(copy, static_cast<int>(from), static_cast<int>(to), 0);

@@ -84,7 +84,7 @@ void compute(NodeState* state) {
     if (state->reason) fall_back(state);
 }
 
-// The next row of the node's own, into its scan slot. False: there are no more.
+// Puts the next row, the node's own or the ordinary plan's, into the slot; returns false where there are no more.
 bool next_row(NodeState* state, TupleTableSlot* slot) {
     ExecClearTuple(slot);
     if (state->reason) {

@@ -167,7 +167,7 @@ BagJoin::BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<i
         places_.push_back(static_cast<size_t>(std::find(order_.begin(), order_.end(), attribute) - order_.begin()));
 }
 
-// The largest relation with the first attribute.
+// Returns the largest relation with the first attribute, whose rows the parts of the work are cut by.
 const SortedRelation& BagJoin::relation_cut() const {
     const SortedRelation* largest = nullptr;
     for (const SortedRelation& relation : relations_)

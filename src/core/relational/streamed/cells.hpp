@@ -105,7 +105,7 @@ inline int compare(WideDecimal a, WideDecimal b) {
     return a.mantissa < b.mantissa ? -1 : a.mantissa > b.mantissa;
 }
 
-// What to read and add to cells with, by kind.
+// Each kind of cell says here how it is read and added to.
 
 struct CountCell {
     using Value = WideInteger;

@@ -130,7 +130,7 @@ uint32_t Message::append_new(const uint64_t* key) {
     return number;
 }
 
-// The entry of a message without keys or groups.
+// Adds the one entry of a message without keys or groups.
 void Message::add_only_entry(RunContext& context) {
     reserve(1, context);
     const uint32_t hash = hash_of(nullptr, 0);

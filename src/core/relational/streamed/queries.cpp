@@ -154,7 +154,7 @@ QueryEvaluator::QueryEvaluator(const StreamedPlan& plan, int table, const std::v
 
 QueryEvaluator::~QueryEvaluator() = default;
 
-// The matches whose rows meet the conditions and have all factors.
+// Picks the matches whose rows meet the conditions and have all factors; returns how many they are.
 uint32_t QueryEvaluator::pick(const Query& query, const Matches& matches) {
     std::iota(picked_.begin(), picked_.begin() + matches.count, 0U);
     uint32_t count = matches.count;

@@ -58,7 +58,7 @@ void TablePass::keep_keyed(const std::vector<int>& key) {
     }
 }
 
-// The keys of the rows that are selected, in these columns.
+// Fills in the keys of the rows that are selected, from these columns.
 void TablePass::fill_keys(KeyBatch& keys, const std::vector<int>& columns) const {
     keys.count = selected_count_;
     for (size_t w = 0; w < columns.size(); w++) {
