@@ -2,14 +2,10 @@
 // path/of/btml_cuda.so. Ends with 77 where there is no device. A line has the case and its sizes as peers.py takes
 // them, the seconds to make it ready (keys into their tree and onto the device), the least seconds of three to compute
 // it, points and results crossing the bus included, and the flops that it is counted as.
-#include "core/device/library.hpp"
-#include "core/kernel/attention.hpp"
-
+#include "device_program.hpp"
 #include "kernel_data.hpp"
 
 #include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <thread>
 
 namespace btml::test {
@@ -30,12 +26,9 @@ double least_seconds(const Body& body) {
     return least;
 }
 
-class DeviceContext : public QuietContext {
-  public:
-    explicit DeviceContext(std::string library) : QuietContext(static_cast<int>(std::thread::hardware_concurrency())) {
-        device().library = std::move(library);
-    }
-};
+int all_threads() {
+    return static_cast<int>(std::thread::hardware_concurrency());
+}
 
 void report(const char* what, size_t rows, size_t dimensions, size_t columns, double ready, double seconds,
             double flops) {
@@ -46,7 +39,7 @@ void report(const char* what, size_t rows, size_t dimensions, size_t columns, do
 // As many queries as keys, normal, with √d for a bandwidth.
 void bench_sums(const std::string& library, const char* kernel_name, kernel::Kernel kernel, size_t rows,
                 size_t dimensions) {
-    DeviceContext context(library);
+    DeviceContext context(library, all_threads());
     const kernel::Options options = exact_options(std::sqrt(static_cast<double>(dimensions)), kernel);
     const Rows values = constant_values(rows);
     kernel::Keys keys = keys_of(normal_rows(rows, dimensions, 1, 1), values, context);
@@ -60,7 +53,7 @@ void bench_sums(const std::string& library, const char* kernel_name, kernel::Ker
 }
 
 void bench_attention(const std::string& library, size_t rows, size_t dimensions) {
-    DeviceContext context(library);
+    DeviceContext context(library, all_threads());
     kernel::Options options;
     options.method = kernel::Method::exact;
     kernel::Keys keys = keys_of(normal_rows(rows, dimensions, 1, 1), normal_rows(rows, dimensions, 1, 2), context);
@@ -121,7 +114,7 @@ void bench_gp(const std::string& path, size_t rows, size_t dimensions, size_t co
 
 int bench(const std::string& path) {
     using namespace kernel;
-    DeviceContext context(path);
+    DeviceContext context(path, all_threads());
     KernelSums(keys_of(normal_rows(1'000, 3, 1, 1), constant_values(1'000), context), Quantity::sum, exact_options(1),
                context); // starts the device
     if (!context.device().failure.empty()) {
@@ -143,9 +136,5 @@ int bench(const std::string& path) {
 } // namespace btml::test
 
 int main(int arguments, char** argument) {
-    if (arguments != 2) {
-        std::fprintf(stderr, "usage: %s path/of/btml_cuda.so\n", argument[0]);
-        return 2;
-    }
-    return btml::test::bench(std::filesystem::absolute(argument[1]));
+    return btml::test::run_with_library(arguments, argument, btml::test::bench);
 }

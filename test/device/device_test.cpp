@@ -1,15 +1,11 @@
 // Compares what btml_cuda.so computes with the processor and with brute force: device_test path/of/btml_cuda.so. Ends
 // with 77 where there is no device.
-#include "core/device/library.hpp"
-#include "core/kernel/attention.hpp"
-
 #include "caught.hpp"
+#include "device_program.hpp"
 #include "kernel_data.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 namespace btml::test {
 namespace {
@@ -36,11 +32,6 @@ double error_of(const A& values, const B& expected) {
 void expect_near(double error, double limit, const std::string& what) {
     expect(error <= limit, format("%s: off by %.2g, not %.2g at most", what.c_str(), error, limit));
 }
-
-class DeviceContext : public QuietContext {
-  public:
-    explicit DeviceContext(std::string library) : QuietContext(2) { device().library = std::move(library); }
-};
 
 struct SumsCase {
     kernel::Kernel kernel;
@@ -70,7 +61,7 @@ Buffer<double> sums(const SumsCase& of, RunContext& context) {
 void test_sums(const std::string& library) {
     QuietContext processor(2);
     const auto compare = [&](const SumsCase& of) {
-        DeviceContext device(library);
+        DeviceContext device(library, 2);
         const Buffer<double> expected = sums(of, processor), values = sums(of, device), again = sums(of, device);
         const std::string what =
             format("sums of %s, %zu dimensions, %zu columns, spread %g, %zu keys, %zu queries",
@@ -95,7 +86,7 @@ void test_sums(const std::string& library) {
 
 void test_attention(const std::string& library) {
     QuietContext processor(2);
-    DeviceContext device(library);
+    DeviceContext device(library, 2);
     const auto evaluate = [](RunContext& context) {
         kernel::Options options;
         options.method = kernel::Method::exact;
@@ -110,7 +101,7 @@ void test_attention(const std::string& library) {
 // Gives up while the device sums, and says how long it took to be heard.
 class ImpatientContext : public DeviceContext {
   public:
-    using DeviceContext::DeviceContext;
+    explicit ImpatientContext(const std::string& path) : DeviceContext(path, 2) {}
     bool keep_going() override { return !gave_up_; }
     void progress(const char* phase, uint64_t done, uint64_t) override {
         if (gave_up_ || std::strcmp(phase, "sums of a kernel") != 0 || done == 0) return;
@@ -286,7 +277,7 @@ void test_errors(const device::Library& library) {
 }
 
 int test(const std::string& path) {
-    DeviceContext context(path);
+    DeviceContext context(path, 2);
     sums({{}, 1, 1, 1, kernel::Quantity::sum}, context);
     if (!context.device().failure.empty()) {
         std::printf("left out: %s\n", context.device().failure.c_str());
@@ -311,9 +302,5 @@ int test(const std::string& path) {
 } // namespace btml::test
 
 int main(int arguments, char** argument) {
-    if (arguments != 2) {
-        std::fprintf(stderr, "usage: %s path/of/btml_cuda.so\n", argument[0]);
-        return 2;
-    }
-    return btml::test::test(std::filesystem::absolute(argument[1]));
+    return btml::test::run_with_library(arguments, argument, btml::test::test);
 }
