@@ -88,10 +88,12 @@ SELECT compare('SELECT a.t, b.t, c.t, count(*) FROM a JOIN b USING (k) JOIN c US
 SELECT compare('SELECT a.c, b.u, b.b, a.d, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3, 4');
 SELECT compare('SELECT a.t IS NULL, a.x > 100, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2');
 -- Functions that have a value for every argument, and the time.
-SELECT compare('SELECT upper(a.t), length(b.t), sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND b.s < now())
+SELECT compare('SELECT char_length(a.t), length(b.t), sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND b.s < now())
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
 SELECT compare('SELECT sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND octet_length(c.t) > 1)
-    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY upper(a.t), length(b.t::text)');
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY octet_length(a.t), length(b.t::text)');
+CREATE DOMAIN any_int AS int;
+SELECT compare('SELECT sum(a.v::numeric * b.n) FROM (SELECT k, x::any_int AS v FROM a OFFSET 0) a JOIN b USING (k)');
 -- What is not NULL where an outer join finds no row: that is joined first.
 SELECT compare('SELECT a.t, sum(coalesce(b.z, 0) * c.w), count(*) FILTER (WHERE b.z IS NULL) FROM a LEFT JOIN b ON a.k = b.m JOIN c ON a.k = c.k GROUP BY 1');
 -- Columns that are equal above an outer join which makes NULLs of them.

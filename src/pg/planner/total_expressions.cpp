@@ -52,19 +52,19 @@ struct TotalFunction {
     Oid argument; // invalid: none
 };
 
-// PostgreSQL's functions that have a value for every argument. Those of text ask its collation.
+// PostgreSQL's functions that have a value for every argument; lower() and upper() have none for a text that is longer
+// than the memory they ask for, four times its own, may be.
 constexpr TotalFunction total_functions[] = {
     {"int4", BOOLOID},         {"abs", FLOAT8OID},         {"abs", NUMERICOID},
     {"length", TEXTOID},       {"length", BPCHAROID},      {"length", BYTEAOID},
     {"char_length", TEXTOID},  {"char_length", BPCHAROID}, {"character_length", TEXTOID},
-    {"octet_length", TEXTOID}, {"octet_length", BYTEAOID}, {"lower", TEXTOID},
-    {"upper", TEXTOID},        {"now", InvalidOid},
+    {"octet_length", TEXTOID}, {"octet_length", BYTEAOID}, {"octet_length", BPCHAROID},
+    {"now", InvalidOid},
 };
 
 bool is_total_function(const FuncExpr* call) {
     if (!is_builtin(call->funcid) || list_length(call->args) > 1 || call->funcretset) return false;
-    const Oid type = call->args ? exprType(static_cast<Node*>(linitial(call->args))) : InvalidOid;
-    if (OidIsValid(type) && type_is_collatable(type) && !OidIsValid(call->inputcollid)) return false;
+    const Oid type = call->args ? getBaseType(exprType(static_cast<Node*>(linitial(call->args)))) : InvalidOid;
     const char* const name = get_func_name(call->funcid);
     return std::any_of(std::begin(total_functions), std::end(total_functions), [&](const TotalFunction& known) {
         return known.argument == type && strcmp(known.name, name) == 0;
@@ -95,7 +95,7 @@ bool is_widening_cast(const FuncExpr* call) {
     if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
     const Oid to = call->funcresulttype;
     const char* const name = to == INT4OID ? "int4" : to == INT8OID ? "int8" : to == FLOAT8OID ? "float8" : "numeric";
-    return is_wider(to, exprType(static_cast<Node*>(linitial(call->args)))) &&
+    return is_wider(to, getBaseType(exprType(static_cast<Node*>(linitial(call->args))))) &&
            strcmp(get_func_name(call->funcid), name) == 0;
 }
 
