@@ -100,8 +100,8 @@ sub as_ordered
 sub alike { return join "\n", sort map { as_ordered([$_]) } @_; }
 
 # Says what differs, or nothing. {relative} is 0 where the bytes have to be the same; {ordered} says that lines keep
-# their order, {any} that only their number is compared, {limited} that of rows which ORDER BY takes for equal any may be
-# shown.
+# their order, {any} that only their number is compared, {limited} that of rows which ORDER BY or DISTINCT takes for equal
+# any may be shown.
 sub difference
 {
 	my ($base, $other, $how) = @_;
