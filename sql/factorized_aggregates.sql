@@ -102,8 +102,14 @@ SELECT compare('SELECT count(*) FROM a LEFT JOIN (b JOIN c ON b.m = c.m) ON a.k 
 -- Columns that depend on the primary key that is grouped by.
 SELECT compare('SELECT a.id, a.t, a.x + 1, sum(b.z), count(*) FROM a JOIN b USING (k) GROUP BY a.id HAVING a.x > 50');
 SELECT compare('SELECT a.id, a.t, b.m, sum(c.w) FROM c JOIN b USING (m) LEFT JOIN a ON a.k = b.k GROUP BY a.id, a.t, b.m');
--- HAVING leaves few of many groups.
+-- HAVING leaves few of many groups, all of which are in messages.
 SELECT compare('SELECT a.id, b.m, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2 HAVING count(*) = 3');
+CREATE TABLE grouped AS SELECT i AS id, i % 500 AS k FROM generate_series(1, 20000) i;
+ANALYZE grouped;
+SET work_mem = '256kB';
+SELECT explain_factorized ~ 'its messages would take about' AS refused
+FROM btml.explain_factorized('SELECT p.id, count(*) FROM grouped p JOIN grouped q USING (k) GROUP BY p.id HAVING count(*) = 3');
+RESET work_mem;
 SELECT compare('SELECT b.k, c.m, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
 SELECT compare('SELECT a.t, count(*) * 2 + 1, a.t || ''!'' FROM a JOIN b USING (k) GROUP BY a.t HAVING sum(b.z) > 9000 ORDER BY 2');
 SELECT compare('SELECT a.t, rank() OVER (ORDER BY sum(b.z), a.t) FROM a JOIN b USING (k) GROUP BY a.t ORDER BY 2 LIMIT 3');

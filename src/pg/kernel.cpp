@@ -99,7 +99,6 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
 
 // first: how many queries it is of, where there are more; or 0.
 void report(const kernel::Report& report, uint64_t first, bool weighted, RunContext& context) {
-    tell_device_failure(context);
     std::string text = first > 0 ? format("the first %" PRIu64 " queries: ", first) : "";
     text += format("%s sums over %" PRIu64 " distinct keys: %s; %.3g %% of the pairs were evaluated",
                    report.method == Method::exact ? "exact" : "sampled", report.keys, report.reason.c_str(),
@@ -233,6 +232,7 @@ void answer(const Request& request, const PointSource& queries, std::optional<Ke
     if (keys) sums.emplace(std::move(*keys), which..., options, context);
     keys.reset();
     Stream<Sums>(request, queries, sums, count, dimensions, rows, context).answer();
+    tell_device_failure(context);
 }
 
 Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, Request request) {

@@ -226,7 +226,9 @@ Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
                                  (device ? DeviceSums::bytes(queries.rows(), dimensions) : 0),
                              "exact kernel sums");
     Estimates estimates = nothing(queries.rows());
+    const bool asks_device = device != nullptr;
     const Buffer<double> sums = all_sums(queries);
+    if (asks_device && !device) reason = "the CUDA device failed";
     constexpr const char* what = "queries far from every key";
     Buffer<uint8_t> is_far_one(context.memory(), what, queries.rows());
     in_parts(queries.rows(), team, [&](size_t i) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace btml::kernel {
 namespace {
@@ -23,6 +24,15 @@ TEST(Cuda, WithoutTheLibraryTheProcessorSums) {
     const Estimates expected = evaluate(context), estimates = evaluate(asking);
     EXPECT_EQ(context.device().failure, "");
     EXPECT_NE(asking.device().failure.find("/nowhere/btml_cuda.so"), std::string::npos) << asking.device().failure;
+    EXPECT_TRUE(std::equal(expected.values.begin(), expected.values.end(), estimates.values.begin()));
+}
+
+TEST(Cuda, WhereADeviceFailsTheProcessorSums) {
+    QuietContext context(2), asking(2);
+    asking.device().library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libfailing_device.so";
+    const Estimates expected = evaluate(context), estimates = evaluate(asking);
+    EXPECT_EQ(asking.device().failure, "out of memory");
+    EXPECT_EQ(estimates.report.reason, "the CUDA device failed");
     EXPECT_TRUE(std::equal(expected.values.begin(), expected.values.end(), estimates.values.begin()));
 }
 
