@@ -157,8 +157,8 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
     const MemoryContext scratch = pg_call(
         [=] { return AllocSetContextCreate(memory, "btml factorized aggregate's rows", ALLOCSET_DEFAULT_SIZES); });
     for (PlanState* const scan : scans)
-        scans_.push_back(
-            std::make_unique<SharedScan>(scan, scratch, static_cast<uint64_t>(waiting_share * message_memory())));
+        scans_.push_back(std::make_unique<SharedScan>(scan, scratch, context_.memory(),
+                                                      static_cast<uint64_t>(waiting_share * message_memory())));
     std::vector<RowSource*> sources(plan_.readings.size(), nullptr);
     for (size_t t = 0; t < plan_.readings.size(); t++) {
         if (plan_.streamed.is_bag(static_cast<int>(t))) continue;
@@ -167,8 +167,8 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
             dictionaries.push_back(column.reading == Reading::dictionary ? dictionaries_[column.dictionary].get()
                                                                          : nullptr);
         SharedScan& scan = *scans_.at(static_cast<size_t>(plan_.scans.at(t)));
-        sources_.push_back(std::make_unique<ScanSource>(scan, plan_.readings[t], dictionaries,
-                                                        plan_.streamed.tables[t].columns, context_.memory()));
+        sources_.push_back(
+            std::make_unique<ScanSource>(scan, plan_.readings[t], dictionaries, plan_.streamed.tables[t].columns));
         sources[t] = sources_.back().get();
     }
     aggregate_ = std::make_unique<StreamedAggregate>(plan_.streamed, sources, context_);
@@ -183,7 +183,7 @@ const char* Execution::run() {
     } catch (const CannotDecide& why) {
         reason = why.reason == beyond_budget ? beyond_messages() : why.reason;
     }
-    forget_waiting();
+    for (const std::unique_ptr<SharedScan>& scan : scans_) scan->forget();
     return reason;
 }
 
@@ -193,11 +193,6 @@ const char* Execution::beyond_messages() const {
                                    psprintf("messages of more than %.0f kB, twice %s",
                                             static_cast<double>(max_bytes()) / 1024, message_memory_setting()));
     });
-}
-
-// Rows still wait where their table was not needed, or where the run ended early.
-void Execution::forget_waiting() {
-    for (const std::unique_ptr<ScanSource>& source : sources_) source->forget();
 }
 
 bool Execution::stays_within(const MeasuredSum& sum) const {

@@ -35,7 +35,6 @@ class Execution {
   private:
     void check_sums();
     const char* beyond_messages() const;
-    void forget_waiting();
     void check_ranges() const;
     bool stays_within(const MeasuredSum& sum) const;
     relational::StreamedCell sum_of(uint64_t row, const std::vector<SummedQuery>& terms) const;

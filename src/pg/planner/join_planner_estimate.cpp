@@ -1,7 +1,6 @@
 #include "pg/planner/join_planner.hpp"
 
 #include "core/relational/streamed/bag_rows.hpp"
-#include "core/relational/streamed/held_rows.hpp"
 #include "core/relational/streamed/message.hpp"
 #include "pg/bridge/dictionaries.hpp"
 
@@ -14,9 +13,9 @@ namespace btml::pg::planner {
 
 using relational::BagOrder;
 using relational::BagRows;
-using relational::HeldRows;
 using relational::Message;
 using relational::MessageLayout;
+using relational::RowBatch;
 
 // Expects as many rows as PostgreSQL does of the join of the bag's tables, and no more than the AGM bound.
 double JoinPlanner::estimate_bag(int place) const {
@@ -125,7 +124,7 @@ void JoinPlanner::estimate() {
         if (is_bag(place)) planned_.cost += rows * 0.5 * cpu_operator_cost;
         const double keys = place == root() ? groups_ : estimate_keys(place);
         planned_.memory += Message::max_bytes(MessageLayout(planned_.plan.streamed, place).words, keys, rows);
-        if (table(place).held) planned_.memory += rows * static_cast<double>(HeldRows::row_bytes(table(place).columns));
+        if (table(place).held) planned_.memory += rows * static_cast<double>(RowBatch::row_bytes(table(place).columns));
     }
     for (size_t i = 0; i < planned_.plan.dictionaries.size(); i++)
         planned_.memory += estimate_dictionary(static_cast<int>(i));

@@ -1,4 +1,3 @@
-#include "core/relational/streamed/held_rows.hpp"
 #include "pg/planner/join_planner.hpp"
 
 extern "C" {
@@ -106,7 +105,7 @@ void JoinPlanner::share_scans() {
     double waiting = 0;
     for (int place : places) {
         const double bytes = join_.tables[planned_.tables[place]].relation->rows *
-                             static_cast<double>(relational::HeldRows::row_bytes(table(place).columns));
+                             static_cast<double>(relational::RowBatch::row_bytes(table(place).columns));
         const int owner = waiting + bytes <= waiting_share * message_memory() ? scan_owner(place, owners) : place;
         owner_of[place] = owner;
         if (owner == place)

@@ -8,115 +8,58 @@ namespace btml::pg::planner {
 using namespace relational;
 
 ScanSource::ScanSource(SharedScan& scan, const std::vector<ColumnReading>& readings,
-                       std::vector<KeyDictionary*> dictionaries, std::vector<StreamedType> columns,
-                       MemoryBudget& memory)
-    : scan_(scan),
-      readings_(readings),
-      dictionaries_(std::move(dictionaries)),
-      columns_(std::move(columns)),
-      memory_(memory) {
+                       std::vector<KeyDictionary*> dictionaries, std::vector<StreamedType> columns)
+    : scan_(scan), readings_(readings), dictionaries_(std::move(dictionaries)), columns_(std::move(columns)) {
     scan_.add(this);
 }
 
-// Writes the row after the last of the batch.
-void ScanSource::read(const TupleTableSlot* slot) {
-    RowBatch::Column* const columns = batch_->columns();
-    const uint32_t row = batch_->rows;
-    for (size_t i = 0; i < readings_.size(); i++) {
-        const ColumnReading& reading = readings_[i];
-        const RowBatch::Column& column = columns[i];
-        if (reading.reading == Reading::derived) continue;
-        const Datum value = slot->tts_values[reading.position];
-        column.nulls[row] = slot->tts_isnull[reading.position];
-        if (column.nulls[row]) {
-            column.words[row] = 0;
-            continue;
-        }
-        switch (reading.reading) {
-        case Reading::presence:
-            column.words[row] = 0;
-            break;
-        case Reading::integer:
-            column.words[row] = key_word(value, reading.type);
-            break;
-        case Reading::number:
-            column.words[row] = std::bit_cast<int64_t>(
-                reading.type == FLOAT4OID ? static_cast<double>(DatumGetFloat4(value)) : DatumGetFloat8(value));
-            break;
-        case Reading::decimal: {
-            int scale = 0;
-            if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
-                throw CannotDecide{"a numeric that is not finite or has too many digits"};
-            column.words[row] = scale;
-            break;
-        }
-        case Reading::dictionary:
-            column.words[row] = dictionaries_[i]->number(value, reading.type);
-            break;
-        case Reading::derived:
-            break;
-        }
-    }
-    batch_->rows++;
-}
-
-void ScanSource::give_kept(RowBatch& batch) {
-    std::vector<RowBatch::Column> from;
-    batch.rows = static_cast<uint32_t>(std::min<uint64_t>(kept_->rows() - given_, RowBatch::max_rows));
-    kept_->view(given_, from);
-    for (size_t c = 0; c < from.size(); c++) {
-        const RowBatch::Column& to = batch.columns()[c];
-        std::copy_n(from[c].words, batch.rows, to.words);
-        std::copy_n(from[c].nulls, batch.rows, to.nulls);
-        if (to.mantissas) std::copy_n(from[c].mantissas, batch.rows, to.mantissas);
-    }
-    given_ += batch.rows;
-    if (batch.rows == 0) kept_.reset();
-}
-
 void ScanSource::next(RowBatch& batch) {
-    if (!begun_) scan_.begin(this);
-    begun_ = true;
-    batch.rows = 0;
-    if (kept_) {
-        give_kept(batch);
-    } else {
-        batch_ = &batch;
-        scan_.next(this);
-    }
+    scan_.next(this, batch);
     for (size_t i = 0; i < readings_.size(); i++)
         if (readings_[i].reading == Reading::derived)
             derive(batch, static_cast<int>(i), readings_[i].derived, readings_[i].type,
                    readings_[readings_[i].derived.left].type);
 }
 
-void ScanSource::forget() {
-    kept_.reset();
-    own_batch_.reset();
-}
-
-// A table that begins after the scan was used has its rows already, unless these were too many.
-void SharedScan::begin(ScanSource* reader) {
-    std::erase(waiting_, reader);
-    reader->own_batch_.reset();
-    if (reader->kept_) return;
-    keeps_ = !used_;
-    if (used_) pg_call([this] { ExecReScan(scan_); });
-    for (ScanSource* const other : waiting_) {
-        if (!keeps_) break;
-        other->own_batch_.emplace(other->columns_, other->memory_);
-        other->batch_ = &*other->own_batch_;
-        other->kept_.emplace(other->columns_, other->memory_);
+void SharedScan::read_value(const TupleTableSlot* slot, const Target& to, uint32_t row) {
+    const ColumnReading& reading = *to.reading;
+    const RowBatch::Column& column = to.column;
+    const Datum value = slot->tts_values[reading.position];
+    column.nulls[row] = slot->tts_isnull[reading.position];
+    if (column.nulls[row]) {
+        column.words[row] = 0;
+        return;
     }
-    used_ = true;
-    done_ = false;
+    switch (reading.reading) {
+    case Reading::presence:
+        column.words[row] = 0;
+        break;
+    case Reading::integer:
+        column.words[row] = key_word(value, reading.type);
+        break;
+    case Reading::number:
+        column.words[row] = std::bit_cast<int64_t>(
+            reading.type == FLOAT4OID ? static_cast<double>(DatumGetFloat4(value)) : DatumGetFloat8(value));
+        break;
+    case Reading::decimal: {
+        int scale = 0;
+        if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
+            throw CannotDecide{"a numeric that is not finite or has too many digits"};
+        column.words[row] = scale;
+        break;
+    }
+    case Reading::dictionary:
+        column.words[row] = to.dictionary->number(value, reading.type);
+        break;
+    case Reading::derived:
+        break;
+    }
 }
 
-bool SharedScan::read_row(ScanSource* reader, const TupleTableSlot* slot, std::exception_ptr* failure) {
+bool SharedScan::read_row(const TupleTableSlot* slot, const std::vector<Target>& targets, uint32_t row,
+                          std::exception_ptr* failure) {
     try {
-        reader->read(slot);
-        if (keeps_)
-            for (ScanSource* const other : waiting_) other->read(slot);
+        for (const Target& to : targets) read_value(slot, to, row);
         return true;
     } catch (...) {
         *failure = std::current_exception();
@@ -125,8 +68,8 @@ bool SharedScan::read_row(ScanSource* reader, const TupleTableSlot* slot, std::e
 }
 
 // Stays within one guarded call for a whole batch. What the scan keeps, it keeps in the caller's memory.
-void SharedScan::fill(ScanSource* reader, std::exception_ptr* failure) {
-    while (reader->batch_->rows < RowBatch::max_rows && !done_) {
+void SharedScan::fill(const std::vector<Target>& targets, uint32_t* rows, std::exception_ptr* failure) {
+    while (*rows < RowBatch::max_rows && !done_) {
         TupleTableSlot* const slot = ExecProcNode(scan_);
         if (TupIsNull(slot)) {
             done_ = true;
@@ -134,30 +77,85 @@ void SharedScan::fill(ScanSource* reader, std::exception_ptr* failure) {
         }
         slot_getallattrs(slot);
         const MemoryContext before = MemoryContextSwitchTo(scratch_);
-        done_ = !read_row(reader, slot, failure);
+        done_ = !read_row(slot, targets, *rows, failure);
         MemoryContextSwitchTo(before);
         MemoryContextReset(scratch_);
+        (*rows)++;
     }
 }
 
-// Puts the batches of those that wait to their rows, or forgets all of them.
-void SharedScan::keep_waiting() {
-    uint64_t bytes = 0;
-    for (ScanSource* const other : waiting_) {
-        other->kept_->append(*other->batch_);
-        other->batch_->rows = 0;
-        bytes += other->kept_->bytes();
-    }
-    keeps_ = bytes <= max_waiting_;
-    if (keeps_) return;
-    for (ScanSource* const other : waiting_) other->forget();
+int SharedScan::kept_column(const ColumnReading& reading) const {
+    const auto at = std::find_if(kept_columns_.begin(), kept_columns_.end(),
+                                 [&](const Target& kept) { return *kept.reading == reading; });
+    return at == kept_columns_.end() ? -1 : static_cast<int>(at - kept_columns_.begin());
 }
 
-void SharedScan::next(ScanSource* reader) {
+// Has the columns kept that the reader has, too.
+void SharedScan::keep(const ScanSource* reader) {
+    for (size_t i = 0; i < reader->readings_.size(); i++) {
+        const ColumnReading& reading = reader->readings_[i];
+        if (reading.reading == Reading::derived || kept_column(reading) >= 0) continue;
+        kept_columns_.push_back({&reading, reader->dictionaries_[i], {}});
+        kept_types_.push_back(reader->columns_[i]);
+    }
+}
+
+// A table that begins after the scan was used has its rows already, unless these were too many.
+void SharedScan::begin(ScanSource* reader) {
+    reader->begun_ = true;
+    std::erase(waiting_, reader);
+    reader->reads_kept_ = used_ && keeps_;
+    if (reader->reads_kept_) return;
+    kept_.clear();
+    if (used_) pg_call([this] { ExecReScan(scan_); });
+    keeps_ = !used_ && !waiting_.empty();
+    if (keeps_)
+        for (const ScanSource* const other : waiting_) keep(other);
+    used_ = true;
+    done_ = false;
+}
+
+void SharedScan::show_kept(const ScanSource* reader, const RowBatch& kept, RowBatch& batch) const {
+    for (size_t i = 0; i < reader->readings_.size(); i++)
+        if (const int column = kept_column(reader->readings_[i]); column >= 0)
+            batch.show(static_cast<int>(i), kept.column(column));
+}
+
+// Reads rows into the batch, and into one that is kept, whose columns it shows where it has the same.
+void SharedScan::read(ScanSource* reader, RowBatch& batch) {
+    if (done_) return;
+    std::vector<Target> targets;
+    if (keeps_) {
+        kept_.push_back(std::make_unique<RowBatch>(kept_types_, memory_));
+        targets = kept_columns_;
+        for (size_t i = 0; i < targets.size(); i++) targets[i].column = kept_.back()->column(static_cast<int>(i));
+        show_kept(reader, *kept_.back(), batch);
+    }
+    for (size_t i = 0; i < reader->readings_.size(); i++) {
+        const ColumnReading& reading = reader->readings_[i];
+        if (reading.reading == Reading::derived || (keeps_ && kept_column(reading) >= 0)) continue;
+        targets.push_back({&reading, reader->dictionaries_[i], batch.column(static_cast<int>(i))});
+    }
     std::exception_ptr failure;
-    pg_call([&, this, failed = &failure] { fill(reader, failed); });
+    pg_call([&, this, failed = &failure] { fill(targets, &batch.rows, failed); });
     if (failure) std::rethrow_exception(failure);
-    if (keeps_ && !waiting_.empty()) keep_waiting();
+    if (!keeps_) return;
+    kept_.back()->rows = batch.rows;
+    // What was kept is shown by batches that are not added yet.
+    keeps_ = kept_.size() * RowBatch::max_rows * RowBatch::row_bytes(kept_types_) <= max_kept_;
+}
+
+void SharedScan::next(ScanSource* reader, RowBatch& batch) {
+    if (!reader->begun_) begin(reader);
+    batch.show_own();
+    batch.rows = 0;
+    if (!reader->reads_kept_) {
+        read(reader, batch);
+    } else if (reader->given_ < kept_.size()) {
+        const RowBatch& kept = *kept_[reader->given_++];
+        show_kept(reader, kept, batch);
+        batch.rows = kept.rows;
+    }
 }
 
 } // namespace btml::pg::planner

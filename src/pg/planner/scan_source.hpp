@@ -1,14 +1,12 @@
-// Rows of scans as batches. Tables that have the same rows share a scan: while one of them reads it, the rows of those
-// that are read later wait in memory.
+// Rows of scans as batches. Tables that have the same rows share a scan: while one of them reads it, the columns that
+// the others read are kept in memory, each once.
 #pragma once
 
 #include "core/relational/streamed/aggregate.hpp"
-#include "core/relational/streamed/held_rows.hpp"
 #include "pg/bridge/dictionaries.hpp"
 #include "pg/planner/factorized_plan.hpp"
 
 #include <exception>
-#include <optional>
 
 namespace btml::pg::planner {
 
@@ -16,54 +14,64 @@ class ScanSource;
 
 class SharedScan {
   public:
-    // max_waiting: bytes of rows that may wait; where there are more, they are forgotten and the scan is repeated.
-    SharedScan(PlanState* scan, MemoryContext scratch, uint64_t max_waiting)
-        : scan_(scan), scratch_(scratch), max_waiting_(max_waiting) {}
+    // max_kept: bytes of rows that may be kept; where there are more, the scan is repeated.
+    SharedScan(PlanState* scan, MemoryContext scratch, MemoryBudget& memory, uint64_t max_kept)
+        : scan_(scan), scratch_(scratch), memory_(memory), max_kept_(max_kept) {}
 
     // Tables are read one after the other, each to its end, and each once.
     void add(ScanSource* reader) { waiting_.push_back(reader); }
-    void begin(ScanSource* reader);
-    // Fills the reader's batch, and those of the tables that wait.
-    void next(ScanSource* reader);
+    void next(ScanSource* reader, relational::RowBatch& batch);
+    // Gives back the memory of rows that were kept, which nobody asks for any more.
+    void forget() { kept_.clear(); }
 
   private:
-    void fill(ScanSource* reader, std::exception_ptr* failure);
-    bool read_row(ScanSource* reader, const TupleTableSlot* slot, std::exception_ptr* failure);
-    void keep_waiting();
+    // A column of a batch that is being filled.
+    struct Target {
+        const ColumnReading* reading;
+        KeyDictionary* dictionary;
+        relational::RowBatch::Column column;
+    };
+
+    void begin(ScanSource* reader);
+    void keep(const ScanSource* reader);
+    int kept_column(const ColumnReading& reading) const;
+    void show_kept(const ScanSource* reader, const relational::RowBatch& kept, relational::RowBatch& batch) const;
+    void read(ScanSource* reader, relational::RowBatch& batch);
+    void fill(const std::vector<Target>& targets, uint32_t* rows, std::exception_ptr* failure);
+    static void read_value(const TupleTableSlot* slot, const Target& to, uint32_t row);
+    static bool read_row(const TupleTableSlot* slot, const std::vector<Target>& targets, uint32_t row,
+                         std::exception_ptr* failure);
 
     PlanState* scan_;
     MemoryContext scratch_; // emptied after each row, whose values may be large
-    const uint64_t max_waiting_;
+    MemoryBudget& memory_;
+    const uint64_t max_kept_;
     std::vector<ScanSource*> waiting_; // that have not begun
-    bool used_ = false, done_ = false, keeps_ = true;
+    std::vector<Target> kept_columns_; // what those read; their columns are those of no batch
+    std::vector<relational::StreamedType> kept_types_;
+    std::vector<std::unique_ptr<relational::RowBatch>> kept_;
+    bool used_ = false, done_ = false, keeps_ = false;
 };
 
 class ScanSource : public relational::RowSource {
   public:
     // columns: what the readings make.
     ScanSource(SharedScan& scan, const std::vector<ColumnReading>& readings, std::vector<KeyDictionary*> dictionaries,
-               std::vector<relational::StreamedType> columns, MemoryBudget& memory);
+               std::vector<relational::StreamedType> columns);
 
     void next(relational::RowBatch& batch) override;
-    // Gives back the memory of the rows that wait, which are not asked for any more.
-    void forget();
+    bool is_in_memory() const override { return reads_kept_; }
 
   private:
     friend class SharedScan;
-
-    void read(const TupleTableSlot* slot);
-    void give_kept(relational::RowBatch& batch);
 
     SharedScan& scan_;
     const std::vector<ColumnReading>& readings_;
     const std::vector<KeyDictionary*> dictionaries_; // by column; null for those without
     const std::vector<relational::StreamedType> columns_;
-    MemoryBudget& memory_;
-    std::optional<relational::RowBatch> own_batch_; // while it waits
-    relational::RowBatch* batch_ = nullptr;         // that is being filled
-    std::optional<relational::HeldRows> kept_;      // the rows that waited
-    uint64_t given_ = 0;                            // of those
     bool begun_ = false;
+    bool reads_kept_ = false;
+    size_t given_ = 0; // of the batches that were kept
 };
 
 } // namespace btml::pg::planner

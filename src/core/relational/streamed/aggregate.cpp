@@ -2,6 +2,7 @@
 
 #include "core/relational/streamed/bag_pass.hpp"
 #include "core/relational/streamed/plan_check.hpp"
+#include "core/relational/streamed/read_ahead.hpp"
 
 #include <map>
 
@@ -229,7 +230,6 @@ class StreamedAggregate::Implementation {
         const auto add = [&](RowBatch::Column* columns, uint32_t count, const std::vector<const uint32_t*>& known = {},
                              const uint32_t* numbers = nullptr) {
             rows.add(columns, count, known, numbers);
-            blocks.advance(count);
             if (rows.ranges().empty()) return;
             ranges_[table] = rows.ranges();
             (*widened_)();
@@ -244,13 +244,17 @@ class StreamedAggregate::Implementation {
                 held_[table]->view(row, columns);
                 const uint64_t left = held_[table]->rows() - row;
                 for (size_t c = 0; c < met.size(); c++) known[c] = met[c] ? met[c] + row : nullptr;
-                add(columns.data(), static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows)), known,
-                    numbers ? numbers + row : nullptr);
+                const auto count = static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows));
+                add(columns.data(), count, known, numbers ? numbers + row : nullptr);
+                blocks.advance(count);
             }
         } else {
-            RowBatch batch(plan_.tables[table].columns, context_.memory());
-            for (sources_[table]->next(batch); batch.rows > 0; sources_[table]->next(batch))
+            const auto add_batch = [&](RowBatch& batch, RunContext& context) {
+                rows.move_to(context);
                 add(batch.columns(), batch.rows);
+            };
+            for_each_batch(*sources_[table], plan_.tables[table].columns, context_, add_batch,
+                           [&](uint32_t count) { blocks.advance(count); });
         }
     }
 

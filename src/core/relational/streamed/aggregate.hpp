@@ -48,7 +48,8 @@ class StreamedAggregate {
     ~StreamedAggregate();
 
     // Reads every table. widened: called after every batch of rows of a table with measured columns, whose ranges, and
-    // those of tables before it, are known so far. Throws CannotDecide; memory beyond the budget is one reason.
+    // those of tables before it, are known so far; not on the main thread only. Throws CannotDecide; memory beyond the
+    // budget is one reason.
     void run(const std::function<void()>& widened = [] {});
 
     // The result: groups in the order in which they were met; without group columns one group, always.

@@ -16,7 +16,8 @@ void append_values(Buffer<T>& to, const T* values, uint32_t count) {
 
 } // namespace
 
-HeldRows::HeldRows(const std::vector<StreamedType>& columns, MemoryBudget& memory) : row_bytes_(row_bytes(columns)) {
+HeldRows::HeldRows(const std::vector<StreamedType>& columns, MemoryBudget& memory)
+    : row_bytes_(RowBatch::row_bytes(columns)) {
     for (StreamedType type : columns)
         columns_.push_back({Buffer<int64_t>(memory, what), Buffer<__int128>(memory, what),
                             Buffer<uint8_t>(memory, what), type == StreamedType::decimal});
@@ -30,13 +31,6 @@ void HeldRows::append(const RowBatch& batch) {
         if (columns_[c].decimal) append_values(columns_[c].mantissas, from.mantissas, batch.rows);
     }
     rows_ += batch.rows;
-}
-
-uint64_t HeldRows::row_bytes(const std::vector<StreamedType>& columns) {
-    uint64_t bytes = 0;
-    for (StreamedType type : columns)
-        bytes += sizeof(int64_t) + 1 + (type == StreamedType::decimal ? sizeof(__int128) : 0);
-    return bytes;
 }
 
 void HeldRows::view(uint64_t row, std::vector<RowBatch::Column>& columns) {

@@ -1,5 +1,4 @@
-// The rows of a table in memory, in columns: what a bag reads before they are passed on, or what waits for a scan that
-// is shared.
+// The rows of a table in memory, in columns: what a bag reads before they are passed on.
 #pragma once
 
 #include "core/relational/streamed/row_batch.hpp"
@@ -9,9 +8,6 @@ namespace btml::relational {
 class HeldRows {
   public:
     HeldRows(const std::vector<StreamedType>& columns, MemoryBudget& memory);
-
-    // Returns the bytes that a row of these columns takes.
-    static uint64_t row_bytes(const std::vector<StreamedType>& columns);
 
     void append(const RowBatch& batch);
     uint64_t rows() const { return rows_; }

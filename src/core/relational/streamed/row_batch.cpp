@@ -19,9 +19,14 @@ RowBatch::RowBatch(const std::vector<StreamedType>& columns, MemoryBudget& memor
     __int128* mantissas = mantissas_.data();
     for (size_t c = 0; c < columns.size(); c++) {
         const bool decimal = columns[c] == StreamedType::decimal;
-        columns_.push_back({words_.data() + c * max_rows, decimal ? mantissas : nullptr, nulls_.data() + c * max_rows});
+        own_.push_back({words_.data() + c * max_rows, decimal ? mantissas : nullptr, nulls_.data() + c * max_rows});
         if (decimal) mantissas += max_rows;
     }
+    show_own();
+}
+
+uint64_t RowBatch::row_bytes(const std::vector<StreamedType>& columns) {
+    return columns.size() * (sizeof(int64_t) + sizeof(uint8_t)) + decimals(columns) * sizeof(__int128);
 }
 
 } // namespace btml::relational

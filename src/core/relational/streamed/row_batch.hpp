@@ -21,13 +21,19 @@ class RowBatch {
         uint8_t* nulls;      // 1 for NULL, whose word may be anything
     };
 
+    // Returns the bytes that a row of these columns takes.
+    static uint64_t row_bytes(const std::vector<StreamedType>& columns);
+
     Column* columns() { return columns_.data(); }
     const Column& column(int i) const { return columns_[i]; }
+    // Shows values that are elsewhere as those of a column, until the batch shows its own again.
+    void show(int i, const Column& column) { columns_[i] = column; }
+    void show_own() { columns_ = own_; }
 
     uint32_t rows = 0;
 
   private:
-    std::vector<Column> columns_;
+    std::vector<Column> own_, columns_;
     Buffer<int64_t> words_;
     Buffer<__int128> mantissas_;
     Buffer<uint8_t> nulls_;
@@ -37,8 +43,11 @@ class RowBatch {
 class RowSource {
   public:
     virtual ~RowSource() = default;
-    // Fills the batch; no rows: there are no more.
+    // Fills the batch; no rows: there are no more. Values that the batch shows from elsewhere stay there until another
+    // table is read.
     virtual void next(RowBatch& batch) = 0;
+    // Whether the rows are in memory, so that to read them takes no time; known after the first batch.
+    virtual bool is_in_memory() const { return false; }
 };
 
 } // namespace btml::relational

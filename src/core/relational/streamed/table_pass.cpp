@@ -11,7 +11,7 @@ TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Mess
                      RunContext& context, MemoryBudget& memory)
     : table_(plan.tables[table]),
       own_(&own),
-      context_(context),
+      context_(&context),
       queries_(plan, table, children, own.layout()),
       matches_(children.size()),
       own_keys_(own.layout().full_key_words(), memory),
@@ -33,7 +33,7 @@ void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::v
     keep_keyed(table_.key);
     for (Filter& filter : filters_) apply(filter);
     for (size_t c = 0; c < children_.size(); c++) probe(children_[c], known.empty() ? nullptr : known[c]);
-    context_.worked(rows * (1 + filters_.size() + children_.size()));
+    context_->worked(rows * (1 + filters_.size() + children_.size()));
     rows_kept_ += selected_count_;
     measure();
     matches_.columns = columns;
@@ -208,7 +208,7 @@ void TablePass::find_entries() {
         group += children_[c].message->layout().groups;
     }
     keys.hash();
-    own_->find_or_add(keys, matches_.to.data(), context_);
+    own_->find_or_add(keys, matches_.to.data(), *context_);
 }
 
 // Adds the matches to the message and forgets them.
@@ -219,7 +219,7 @@ void TablePass::flush() {
     else
         find_entries();
     queries_.add(matches_);
-    context_.worked(matches_.count * (own_->layout().words + 2 * children_.size()));
+    context_->worked(matches_.count * (own_->layout().words + 2 * children_.size()));
     matches_.count = 0;
 }
 

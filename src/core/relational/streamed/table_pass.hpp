@@ -26,6 +26,8 @@ class TablePass {
     }
     // Rows add to this message of the table from now on.
     void add_to(Message& own) { own_ = &own; }
+    // Rows are added on another thread from now on.
+    void move_to(RunContext& context) { context_ = &context; }
     // At most RowBatch::max_rows rows. known: by child, the first entry that each row meets, or none; null where that
     // is to be found. numbers: by row, the entry that it adds to, if the table's message is numbered.
     void add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known = {},
@@ -71,7 +73,7 @@ class TablePass {
 
     const StreamedTable& table_;
     Message* own_;
-    RunContext& context_;
+    RunContext* context_;
     std::vector<Filter> filters_;
     std::vector<Child> children_; // in the plan's order
     QueryEvaluator queries_;
