@@ -24,6 +24,11 @@ constexpr int max_depth = 3;
 create_upper_paths_hook_type previous_hook = nullptr;
 Verdicts* verdicts = nullptr;
 
+// To start a run takes about as long as so many rows.
+double start_cost() {
+    return 200 * cpu_tuple_cost;
+}
+
 // Holds a planned join without destructors, past which an error may jump.
 struct PathParts {
     Const* plan;
@@ -160,18 +165,42 @@ int factorized_depth(const PlannerInfo* root) {
     return depth;
 }
 
+// Whether a table before this one is the same relation, whose scan may serve both.
+bool may_share_scan(const JoinShape& join, int table) {
+    const auto relation = [&](int t) {
+        const RelOptInfo* const of = join.tables[t].relation;
+        return of->reloptkind == RELOPT_BASEREL ? join.root->simple_rte_array[of->relid]->relid : InvalidOid;
+    };
+    if (relation(table) == InvalidOid) return false;
+    for (int t = 0; t < table; t++)
+        if (relation(t) == relation(table)) return true;
+    return false;
+}
+
+// No plan of ours costs less, whatever its tree. That most queries of a few rows end here keeps their planning short.
+double least_cost(const JoinShape& join) {
+    double cost = start_cost();
+    for (int t = 0; t < join.table_count; t++) {
+        cost += join.tables[t].relation->rows * (cpu_tuple_cost + cpu_operator_cost);
+        if (!may_share_scan(join, t)) cost += join.tables[t].path->total_cost;
+    }
+    return cost;
+}
+
 Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
                      List* having) {
     const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
+    const bool forced = force_factorize_aggregates();
+    if (const double least = least_cost(query.join); least >= best->path.total_cost && !forced)
+        return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", best->path.total_cost, least);
     PathParts parts = {};
     plan_parts(query, std::max(1.0, best->numGroups), &parts); // before HAVING
-    const bool forced = force_factorize_aggregates();
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
                         message_memory_setting(), message_memory() / 1024);
     auto* const path = makeNode(CustomPath);
-    double cost = parts.cost;
+    double cost = start_cost() + parts.cost;
     for (int i = 0; i < parts.scans; i++) {
         Path* const scan = scan_path(root, query.join.tables[parts.tables[i]], parts.columns[i]);
         cost += scan->total_cost;
