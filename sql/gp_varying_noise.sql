@@ -6,7 +6,7 @@ SET extra_float_digits = 0;
 CREATE FUNCTION digest(model btml.model) RETURNS text LANGUAGE sql AS $$ SELECT md5(model::bytea) $$;
 CREATE TABLE noisy AS SELECT i AS id, i * 37 % 1009 / 100.0 AS a, nullif(i * 53 % 211, 7) / 50.0 AS b, 1 + i % 3 AS w, i % 5 = 0 AS held,
     sin(i * 37 % 1009 / 100.0) + i * 53 % 211 / 100.0 + (i * 7919 % 101 + i * 10473 % 97 + i * 15485 % 89 - 142) / 50.0 * CASE WHEN i * 37 % 1009 > 500 THEN 1 ELSE 0.1 END AS y FROM generate_series(1, 1500) i;
-CREATE TABLE fitted AS SELECT combine, kernel, varying, btml.gp_fit('SELECT a, b, y FROM noisy', 'y', mean => 'zero', combine => combine, kernel => kernel, exemplars => 60, varying_noise => varying, evaluations => CASE combine WHEN 'mixture' THEN 1000 WHEN 'kernel_sum' THEN 24000 END) AS model
+CREATE TABLE fitted AS SELECT combine, kernel, varying, btml.gp_fit('SELECT a, b, y FROM noisy', 'y', mean => 'zero', combine => combine, kernel => kernel, exemplars => CASE kernel WHEN 'tree' THEN 512 ELSE 60 END, varying_noise => varying, evaluations => CASE combine WHEN 'mixture' THEN 1000 WHEN 'kernel_sum' THEN 24000 END) AS model
 FROM (VALUES ('mixture', 'tree'), ('kernel_sum', 'tree'), ('auto', 'matern52')) k(combine, kernel), unnest('{true,false,NULL}'::boolean[]) varying;
 SELECT combine, kernel, varying, s->'params'->'varying_noise' AS asked, m ? 'varying_noise' AS varies, (m->'varying_noise'->>'greatest')::float8 > 15 * (m->'varying_noise'->>'least')::float8 AS much FROM fitted, btml.summary(model) s, LATERAL (SELECT s->'metrics') q(m) ORDER BY 1, 2, 3;
 -- NULL is no; what varies is better by its own account, and knows where it is noisy.
@@ -17,7 +17,7 @@ SELECT v.combine, (btml.gp_leave_one_out(v.model)).mean_nll < (btml.gp_leave_one
 -- The same bits from text, bytes, any number of threads and any order of rows.
 SELECT combine, digest(model::text::btml.model) = digest(model) AS text, btml.predict(model, ARRAY[1, 2]) = btml.predict(model::bytea::btml.model, ARRAY[1, 2]) AS bytes FROM fitted WHERE varying ORDER BY 1;
 SET btml.threads = 1;
-SELECT combine, digest(btml.gp_fit('SELECT a, b, y FROM noisy ORDER BY md5(id::text)', 'y', mean => 'zero', combine => combine, kernel => kernel, exemplars => 60, varying_noise => true, evaluations => CASE combine WHEN 'mixture' THEN 1000 WHEN 'kernel_sum' THEN 24000 END)) = digest(model) AS same FROM fitted WHERE varying ORDER BY 1;
+SELECT combine, digest(btml.gp_fit('SELECT a, b, y FROM noisy ORDER BY md5(id::text)', 'y', mean => 'zero', combine => combine, kernel => kernel, exemplars => CASE kernel WHEN 'tree' THEN 512 ELSE 60 END, varying_noise => true, evaluations => CASE combine WHEN 'mixture' THEN 1000 WHEN 'kernel_sum' THEN 24000 END)) = digest(model) AS same FROM fitted WHERE varying ORDER BY 1;
 RESET btml.threads;
 -- Half of the held-out rows choose, the others calibrate.
 SELECT s->'calibration'->'rows' AS calibrating, s->'calibration'->>'method' AS method, s->'metrics' ? 'varying_noise' AS varies,

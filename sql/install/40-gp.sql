@@ -6,16 +6,17 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
-    mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL)
+    mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
+    inference text DEFAULT 'variational')
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean, text) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time linear in the
 rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
-kernel by way of exemplars (Titsias 2009); mean: of the targets, or of what boosted trees leave; varying_noise: as noisy as each
-point is; per_shard: a committee of the servers'' processes; features: every output column but target, holdout and weight,
-unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise and signal in units of the
-target''s variance; same source, options and seed: same model; options: contrib_docs/gp.md';
+kernel by way of exemplars (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
+varying_noise: as noisy as each point is; per_shard: a committee of the servers'' processes; features: all columns but target,
+holdout and weight, unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise, signal: in units of the
+target''s variance; same source, options, seed: same model; options: contrib_docs/gp.md';
 
 CREATE FUNCTION btml.gp_fit_members(source text, target name, features name[] DEFAULT NULL,
     categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,
@@ -33,16 +34,16 @@ CREATE FUNCTION btml.gp_regression(source text, target name, queries text, featu
     noise float8 DEFAULT NULL, signal float8 DEFAULT NULL, outside text DEFAULT 'prior', holdout name DEFAULT NULL,
     seed bigint DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
-    exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL, OUT id text, OUT mean float8,
-    OUT sd float8) RETURNS SETOF record
+    exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
+    inference text DEFAULT 'variational', OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean) IS
+COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text) IS
 'btml.gp_fit and btml.predict_normal in one: mean and standard deviation of an observation at each row of queries, a table, view or SELECT with the features by name (more columns are ignored); id: its column id as text, NULL where that is NULL, or the number of the row from 1 where there is no such column';
 
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_log_likelihood';
 COMMENT ON FUNCTION btml.gp_log_likelihood(btml.model) IS
-'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, for processes of what boosted trees leave, and for NULL; error 42804 for boosted trees';
+'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9) or that of FITC, NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, for processes of what boosted trees leave, and for NULL; error 42804 for boosted trees';
 
 CREATE FUNCTION btml.gp_leave_one_out(model btml.model, OUT n bigint, OUT mean_nll float8, OUT rmse float8,
     OUT coverage_90 float8, OUT mean_nll_student_t float8) RETURNS SETOF record
@@ -109,7 +110,7 @@ CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
-'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean, exemplar_objective and varying_noise, the same in every row';
+'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean, exemplar_objective, varying_noise and inference, the same in every row';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
 CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name, queries text,
@@ -118,10 +119,10 @@ CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name,
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
-    exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL, OUT id anyelement,
-    OUT mean float8, OUT sd float8) RETURNS SETOF record
+    exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
+    inference text DEFAULT 'variational', OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean) IS
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text) IS
 'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws integer DEFAULT 1,
     seed bigint DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)

@@ -1,7 +1,8 @@
 // How well Gaussian processes predict: gp_accuracy DIRECTORY [OPTION]... SET...
 //
 // Options: --kernel=tree|squared_exponential|matern32|matern52|auto, --exemplars=N,
-// --exemplar_objective=likelihood|variance, --encoding=auto|linear|rank, --mean=auto|zero|boosted,
+// --exemplar_objective=likelihood|variance, --inference=variational|fitc, --encoding=auto|linear|rank,
+// --mean=auto|zero|boosted,
 // --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --varying_noise, --threads=2, --seeds=3
 // (0, 1, …), --seed=S (this one alone), --validation, --verbose.
 //
@@ -224,6 +225,8 @@ int main(int count, char** arguments) {
                                   KernelChoice::matern52, KernelChoice::automatic});
         else if (is(argument, "--exemplars=", value))
             settings.options.exemplars = std::atoi(value);
+        else if (is(argument, "--inference=", value))
+            settings.options.inference = choice_of(value, {Inference::variational, Inference::fitc});
         else if (is(argument, "--exemplar_objective=", value))
             settings.options.exemplar_objective =
                 choice_of(value, {ExemplarObjective::likelihood, ExemplarObjective::variance});
@@ -254,10 +257,12 @@ int main(int count, char** arguments) {
             sets.push_back(argument);
     }
     if (sets.empty()) {
-        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
-                             "[--exemplar_objective=likelihood] [--encoding=auto] [--mean=auto] [--members=N] "
-                             "[--evaluations=N] [--varying_noise] [--threads=2] [--seeds=3] [--seed=S] [--validation] "
-                             "[--verbose] SET...\n");
+        std::fprintf(
+            stderr,
+            "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
+            "[--exemplar_objective=likelihood] [--inference=variational] [--encoding=auto] [--mean=auto] [--members=N] "
+            "[--evaluations=N] [--varying_noise] [--threads=2] [--seeds=3] [--seed=S] [--validation] "
+            "[--verbose] SET...\n");
         return 2;
     }
     std::puts(

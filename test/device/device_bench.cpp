@@ -16,7 +16,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 template <class Body>
-double least_seconds(const Body& body) {
+double min_seconds(const Body& body) {
     double least = INFINITY;
     for (int i = 0; i < 3; i++) {
         const auto start = std::chrono::steady_clock::now();
@@ -47,7 +47,7 @@ void bench_sums(const std::string& library, const char* kernel_name, kernel::Ker
     const auto start = std::chrono::steady_clock::now();
     kernel::KernelSums sums(std::move(keys), kernel::Quantity::sum, options, context);
     const double ready = seconds_since(start);
-    const double seconds = least_seconds([&] { sums.evaluate(queries); });
+    const double seconds = min_seconds([&] { sums.evaluate(queries); });
     const double pairs = static_cast<double>(rows) * static_cast<double>(rows);
     report(kernel_name, rows, dimensions, 1, ready, seconds, pairs * static_cast<double>(2 * dimensions + 10));
 }
@@ -61,7 +61,7 @@ void bench_attention(const std::string& library, size_t rows, size_t dimensions)
     const auto start = std::chrono::steady_clock::now();
     kernel::Attention attention(std::move(keys), options, context);
     const double ready = seconds_since(start);
-    const double seconds = least_seconds([&] { attention.evaluate(queries); });
+    const double seconds = min_seconds([&] { attention.evaluate(queries); });
     const double pairs = static_cast<double>(rows) * static_cast<double>(rows);
     report("attention", rows, dimensions, dimensions, ready, seconds, pairs * static_cast<double>(4 * dimensions + 10));
 }
@@ -90,7 +90,7 @@ void bench_gp(const std::string& path, size_t rows, size_t dimensions, size_t co
         }
     };
     const double squares = static_cast<double>(count) * static_cast<double>(count);
-    const double seconds = least_seconds([&] {
+    const double seconds = min_seconds([&] {
         device::check(library.begin_moments(handle, factor.data()));
         in_batches(rows, std::min<uint64_t>(max_rows, 16'384), [&](const btml_cuda_rows& some, size_t begin) {
             return library.add_moments(handle, &some, targets.data() + begin);
@@ -99,7 +99,7 @@ void bench_gp(const std::string& path, size_t rows, size_t dimensions, size_t co
     });
     report("moments", rows, dimensions, count, ready, seconds, static_cast<double>(rows) * 2 * squares);
     const size_t scored = std::min<size_t>(rows, 50'000);
-    const double of_forms = least_seconds([&] {
+    const double of_forms = min_seconds([&] {
         const double* const matrices[] = {factor.data(), factor.data()};
         device::check(library.begin_forms(handle, targets.data(), 2, matrices));
         in_batches(scored, 1'024, [&](const btml_cuda_rows& some, size_t) {

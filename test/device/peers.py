@@ -13,7 +13,7 @@ import time
 TRIES = 3
 
 
-def least_seconds(body):
+def min_seconds(body):
     import torch
 
     body()
@@ -74,7 +74,7 @@ def keops(kernel, rows, dimensions, columns):
     queries, keys = (normal(rows, dimensions, seed) / dimensions**0.5 for seed in (1, 2))
     ones = torch.ones(rows, 1, device="cuda")
     pairs = keops_pairs(kernel, LazyTensor(queries[:, None, :]), LazyTensor(keys[None, :, :]))
-    return least_seconds(lambda: pairs @ ones)
+    return min_seconds(lambda: pairs @ ones)
 
 
 def matrix_products(kernel, rows, dimensions, columns, tile=16_384):
@@ -100,14 +100,14 @@ def matrix_products(kernel, rows, dimensions, columns, tile=16_384):
                 sums[i : i + tile] += pairs @ ones[j : j + tile]
         return sums
 
-    return least_seconds(run)
+    return min_seconds(run)
 
 
 def attention(case, rows, dimensions, columns):
     import torch
 
     queries, keys, values = (normal(rows, dimensions, seed)[None, None] for seed in (1, 2, 3))
-    return least_seconds(lambda: torch.nn.functional.scaled_dot_product_attention(queries, keys, values))
+    return min_seconds(lambda: torch.nn.functional.scaled_dot_product_attention(queries, keys, values))
 
 
 def double_moments(case, rows, dimensions, count, tile=65_536):
@@ -124,7 +124,7 @@ def double_moments(case, rows, dimensions, count, tile=65_536):
             products, projections = products + v @ v.T, projections + v @ targets[i : i + tile]
         return products, projections
 
-    return least_seconds(run)
+    return min_seconds(run)
 
 
 def gpytorch_bound(case, rows, dimensions, count):
@@ -151,7 +151,7 @@ def gpytorch_bound(case, rows, dimensions, count):
         with torch.no_grad():
             return bound(model(points), targets).item()
 
-    return least_seconds(run)
+    return min_seconds(run)
 
 
 SUMS = {"KeOps": keops, "matrix products": matrix_products}

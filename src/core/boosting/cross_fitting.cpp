@@ -146,7 +146,7 @@ Dataset CrossFitting::all(const Buffer<double>& target) const {
 
 // Losses count by the folds' numbers of rows.
 size_t CrossFitting::best_iterations(std::span<const std::unique_ptr<Training>> trainings, size_t most, size_t patience,
-                                     double least_progress) const {
+                                     double min_progress) const {
     size_t best = 0, progressed = 0;
     double least = std::numeric_limits<double>::infinity(), reference = least;
     const auto compare = [&](size_t iterations) {
@@ -159,7 +159,7 @@ size_t CrossFitting::best_iterations(std::span<const std::unique_ptr<Training>> 
         if (!(loss < least)) return;
         least = loss;
         best = iterations;
-        if (least > reference * (1 - least_progress)) return;
+        if (least > reference * (1 - min_progress)) return;
         reference = least;
         progressed = iterations;
     };

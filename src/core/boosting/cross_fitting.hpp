@@ -29,7 +29,7 @@ class CrossFitting {
     // the mean loss of all folds down by no more than this part, and returns how many of them have the least: 0 where
     // constants have it.
     size_t best_iterations(std::span<const std::unique_ptr<Training>> trainings, size_t most, size_t patience,
-                           double least_progress = 0) const;
+                           double min_progress = 0) const;
 
   private:
     Dataset with_roles(Buffer<uint8_t> roles) const;

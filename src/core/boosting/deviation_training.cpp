@@ -79,7 +79,7 @@ size_t DeviationTraining::find_best_errors(const Options& options, const BinnedD
                                       "trees out of fold", data, team);
     const auto most = static_cast<size_t>(options.trees);
     const size_t iterations =
-        fitting_.best_iterations(trainings, most, static_cast<size_t>(options.early_stopping), least_progress);
+        fitting_.best_iterations(trainings, most, static_cast<size_t>(options.early_stopping), min_progress);
     for (size_t fold = 0; fold < fitting_.folds(); fold++) {
         const Model& model = trainings[fold]->model();
         errors_.push_back(fitting_.rows(fold).residuals(model, first_trees(model, iterations), data, team, context_));

@@ -29,8 +29,8 @@ class DeviationTraining {
     Buffer<double> deviations_by_row(const Model& model) const;
 
   private:
-    static constexpr size_t patience = 20;          // iterations without a better loss
-    static constexpr double least_progress = 0.002; // of a loss, in as many as early_stopping says
+    static constexpr size_t patience = 20;        // iterations without a better loss
+    static constexpr double min_progress = 0.002; // of a loss, in as many as early_stopping says
 
     using Trainings = std::vector<std::unique_ptr<Training>>;
     template <class MakeDataset>

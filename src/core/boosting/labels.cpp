@@ -97,19 +97,19 @@ void LabelFinder::read_numbers() {
 void LabelFinder::number_whole_values() {
     const std::string what = format("target \"%s\"", target_.name);
     std::set<double> distinct;
-    double least_invalid = std::numeric_limits<double>::infinity();
+    double min_invalid = std::numeric_limits<double>::infinity();
     context_.for_each(target_.values.size(), 4, [&](uint64_t row) {
         const double y = target_.values[row];
         check_finite(y, what.c_str());
         if (std::nearbyint(y) != y || std::fabs(y) > max_whole)
-            least_invalid = std::min(least_invalid, y);
+            min_invalid = std::min(min_invalid, y);
         else if (distinct.size() <= max_labels)
             distinct.insert(y);
     });
-    if (std::isfinite(least_invalid))
+    if (std::isfinite(min_invalid))
         throw Error(ErrorCode::invalid_argument,
                     format("%s is %s in a row, labels that are numbers must be whole and below 2^53", what.c_str(),
-                           shortest(least_invalid).c_str()),
+                           shortest(min_invalid).c_str()),
                     "", "Cast the target to text to make labels of any values.");
     for (const double y : distinct) found_.names.push_back(label_of_number(y));
     check_count();

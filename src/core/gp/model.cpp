@@ -26,7 +26,7 @@ void encode(const Member& member, Writer& writer) {
 
 constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", Encoding::version},
     sum_section{"kernel_sum", Encoding::version}, boosted_section{"boosted", Encoding::version},
-    sparse_section{"sparse", 1}, committee_section{"committee", 1}, scores_section{"scores", 2},
+    sparse_section{"sparse", 2}, committee_section{"committee", 1}, scores_section{"scores", 2},
     varying_noise_section{"varying_noise", 1};
 // The last three are of no model within a model.
 constexpr SectionKind known_sections[] = {
@@ -232,8 +232,9 @@ void decode_posterior(Sections& sections, Reader& reader, Model& model, RunConte
         sections.read(sum_section, [&](int version) { model.posterior = decode_sum(reader, version, model, context); }),
         sections.read(boosted_section,
                       [&](int version) { model.posterior = decode_boosted(reader, version, model, context); }),
-        sections.read(sparse_section,
-                      [&](int) { model.posterior = SparseModel::decode(reader, model.features, context); }),
+        sections.read(
+            sparse_section,
+            [&](int version) { model.posterior = SparseModel::decode(reader, version, model.features, context); }),
         sections.read(committee_section, [&](int) { model.posterior = decode_committee(reader, model, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)
         corrupt_model("It is not either a mixture, a sum of kernels, boosted, sparse or a committee.");

@@ -14,6 +14,7 @@ constexpr const char* treatments[] = {"clamp", "prior"};
 constexpr const char* encodings[] = {"auto", "linear", "rank"};
 constexpr const char* means[] = {"auto", "zero", "boosted"};
 constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
+constexpr const char* inferences[] = {"variational", "fitc"};
 constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 constexpr ForeignName kernel_synonyms[] = {{"gaussian", "squared_exponential"}}; // as kernel sums say
 
@@ -72,6 +73,11 @@ constexpr Option<Options> rows[] = {
                                     "a second process says by how much the noise differs from point to "
                                     "point; kept only where it makes the scores better")
         .null_means("no"),
+    option<&Options::inference>(
+        "inference", inferences,
+        "a smooth kernel's posterior is the best that exemplars can tell of the process, or that "
+        "of a process whose values are independent given those at the exemplars, so that what "
+        "these leave counts as noise where it is left"),
 };
 
 // What scikit-learn, GPy and others call them.
@@ -103,22 +109,27 @@ constexpr Option<SampleOptions> sample_rows[] = {
     option<&SampleOptions::seed>("seed", any_number(), "of the draws"),
 };
 
-// What the trees of bits are made by says nothing of a smooth kernel.
-void check_smooth_options(const Options& options) {
-    if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic) return;
+// What trees of bits are made by says nothing of a smooth kernel, nor the reverse.
+void check_kernel_options(const Options& options) {
+    if (options.kernel == KernelChoice::automatic) return;
     const Options standard;
-    const std::pair<const char*, bool> changed[] = {{"bits", options.bits != standard.bits},
-                                                    {"members", options.members != standard.members},
-                                                    {"combine", options.combine != standard.combine},
-                                                    {"search", options.search != standard.search},
-                                                    {"evaluations", options.evaluations != standard.evaluations},
-                                                    {"outside", options.outside != standard.outside},
-                                                    {"encoding", options.encoding != standard.encoding}};
-    for (const auto& [name, is_changed] : changed)
+    const std::pair<const char*, bool> of_trees[] = {{"bits", options.bits != standard.bits},
+                                                     {"members", options.members != standard.members},
+                                                     {"combine", options.combine != standard.combine},
+                                                     {"search", options.search != standard.search},
+                                                     {"evaluations", options.evaluations != standard.evaluations},
+                                                     {"outside", options.outside != standard.outside},
+                                                     {"encoding", options.encoding != standard.encoding}},
+                                       of_smooth[] = {{"exemplars", options.exemplars != standard.exemplars},
+                                                      {"exemplar_objective",
+                                                       options.exemplar_objective != standard.exemplar_objective},
+                                                      {"inference", options.inference != standard.inference}};
+    const bool tree = options.kernel == KernelChoice::tree;
+    for (const auto& [name, is_changed] : tree ? std::span<const std::pair<const char*, bool>>(of_smooth) : of_trees)
         if (is_changed)
             throw Error(ErrorCode::invalid_argument,
                         format("kernel => '%s' takes no %s", name_of(options.kernel), name), "",
-                        format("Use kernel => 'tree', or leave out %s.", name));
+                        format("Use kernel => '%s', or leave out %s.", tree ? "matern52" : "tree", name));
 }
 
 // They are in units of the target's variance, of which trees leave another.
@@ -156,7 +167,7 @@ constinit const OptionsTable<SampleOptions> sample_options_table{sample_rows};
 
 void Options::validate() const {
     options_table.check(*this);
-    check_smooth_options(*this);
+    check_kernel_options(*this);
     check_combination(*this);
     check_mean(*this);
     check_varying_noise(*this);
@@ -196,6 +207,10 @@ const char* name_of(Mean mean) {
 
 const char* name_of(ExemplarObjective objective) {
     return exemplar_objectives[static_cast<size_t>(objective)];
+}
+
+const char* name_of(Inference inference) {
+    return inferences[static_cast<size_t>(inference)];
 }
 
 const char* name_of(Search search) {

@@ -29,6 +29,9 @@ enum class Mean { automatic, zero, boosted };
 // Says where the exemplars of a smooth kernel are: where the likelihood is greatest, or at rows each of which varies
 // most given those before.
 enum class ExemplarObjective { likelihood, variance };
+// Says what the posterior of a smooth kernel is: the best that exemplars can tell of the process (Titsias 2009), or
+// that of a process whose values are independent given those at the exemplars.
+enum class Inference { variational, fitc };
 
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
@@ -47,6 +50,7 @@ struct Options {
     Mean mean = Mean::automatic;
     ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
     std::optional<bool> varying_noise; // no, if not given
+    Inference inference = Inference::variational;
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;
@@ -74,5 +78,6 @@ const char* name_of(KernelChoice kernel);
 const char* name_of(NumberEncoding encoding);
 const char* name_of(Mean mean);
 const char* name_of(ExemplarObjective objective);
+const char* name_of(Inference inference);
 
 } // namespace btml::gp

@@ -264,7 +264,8 @@ FitResult Trainer::fit_sparse(SmoothKind kind) {
         TrainedSparse trained = train_sparse(training, features_,
                                              {kind, static_cast<size_t>(options_.exemplars), options_.noise,
                                               options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed),
-                                              options_.exemplar_objective == ExemplarObjective::likelihood},
+                                              options_.exemplar_objective == ExemplarObjective::likelihood,
+                                              options_.inference == Inference::fitc},
                                              context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);

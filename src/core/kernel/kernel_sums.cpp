@@ -172,7 +172,7 @@ Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
     const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence,
                         automatic ? min_gain : std::numeric_limits<double>::infinity()};
     const PilotTask looked_at{*set, estimand, strata, queries, options.seed, team, context};
-    const double least = automatic ? unshared(context, [&] { return least_cost(looked_at, demand); }) : 0;
+    const double least = automatic ? unshared(context, [&] { return min_cost(looked_at, demand); }) : 0;
     if (least > demand.worth)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums or more", least));
     const QueryGroups groups(*set, queries, team, context);

@@ -320,7 +320,7 @@ double hoped_for_of_trees(Pilot& pilot, const PilotTask& task, const Demand& dem
 
 } // namespace
 
-double least_cost(const PilotTask& task, const Demand& demand) {
+double min_cost(const PilotTask& task, const Demand& demand) {
     if (demand.relative) return 0;
     Pilot pilot(task);
     pilot.evaluate();

@@ -45,7 +45,7 @@ struct Plan {
 
 // Returns a cost that a plan will hardly be below, from a first look at a few queries: as if each one knew which leaves
 // of the keys matter most to it. 0 of relative errors, whose norm so few queries do not tell.
-double least_cost(const PilotTask& task, const Demand& demand);
+double min_cost(const PilotTask& task, const Demand& demand);
 
 Plan plan_sample(const SampleTask& task, const Demand& demand);
 

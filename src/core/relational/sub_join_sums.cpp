@@ -66,11 +66,11 @@ void SubJoinSums::direct_edges() {
 // Chunks do not depend on the number of threads, so that neither does the order of sums. Where the cells of a chunk
 // have few of a table's classes its sums take little memory, and there may be many chunks.
 void SubJoinSums::cut_into_chunks() {
-    constexpr uint64_t least_cells = uint64_t{1} << 13, most_chunks = 64;
+    constexpr uint64_t min_cells = uint64_t{1} << 13, max_chunks = 64;
     uint64_t classes = 0;
     for (const size_t t : sub_join_.held()) classes += sub_join_.classes(t).count();
     uint64_t chunks = 1;
-    while (2 * chunks <= most_chunks && 2 * chunks * least_cells <= sub_join_.cells()) chunks *= 2;
+    while (2 * chunks <= max_chunks && 2 * chunks * min_cells <= sub_join_.cells()) chunks *= 2;
     chunks_.clear();
     for (uint64_t i = 0; i < chunks; i++)
         chunks_.push_back(chunk_of(sub_join_.cells() * i / chunks, sub_join_.cells() * (i + 1) / chunks));

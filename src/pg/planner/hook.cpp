@@ -178,7 +178,7 @@ bool may_share_scan(const JoinShape& join, int table) {
 }
 
 // No plan of ours costs less, whatever its tree. That most queries of a few rows end here keeps their planning short.
-double least_cost(const JoinShape& join) {
+double min_cost(const JoinShape& join) {
     double cost = start_cost();
     for (int t = 0; t < join.table_count; t++) {
         cost += join.tables[t].relation->rows * (cpu_tuple_cost + cpu_operator_cost);
@@ -192,7 +192,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     const bool forced = force_factorize_aggregates();
-    if (const double least = least_cost(query.join); least >= best->path.total_cost && !forced)
+    if (const double least = min_cost(query.join); least >= best->path.total_cost && !forced)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", best->path.total_cost, least);
     PathParts parts = {};
     plan_parts(query, std::max(1.0, best->numGroups), &parts); // before HAVING

@@ -136,7 +136,7 @@ std::vector<std::pair<uint64_t, uint64_t>> plain_cuts(const std::map<uint64_t, u
 }
 
 TEST(Distributed, CutsAreThoseOfOneProcess) {
-    size_t most_rounds = 0;
+    size_t max_rounds = 0;
     for (uint64_t seed = 0; seed < 300; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
         Random random(seed);
@@ -173,11 +173,11 @@ TEST(Distributed, CutsAreThoseOfOneProcess) {
                               [&](Holder& holder, size_t number, RunContext&) { cut(holder, parts[number], false); });
         cut(peers, {}, true);
         peers.flush();
-        most_rounds = std::max(most_rounds, peers.rounds());
+        max_rounds = std::max(max_rounds, peers.rounds());
         EXPECT_EQ(found, plain_cuts(all, max_bins));
         EXPECT_EQ(counted, std::min(all.size(), max_bins + 1));
     }
-    EXPECT_LE(most_rounds, 18u);
+    EXPECT_LE(max_rounds, 18u);
 }
 
 TEST(Distributed, ErrorsOfRowsAreThoseOfTheFit) {

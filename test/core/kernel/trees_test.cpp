@@ -194,7 +194,7 @@ TEST(Pilot, ChoosesTreesWhereTheyPay) {
     const Plan plan = plan_sample(task, demand);
     EXPECT_NE(plan.trees, nullptr);
     EXPECT_LT(plan.cost, 0.75);
-    EXPECT_LT(least_cost(task, demand), 1.2 * plan.cost);
+    EXPECT_LT(min_cost(task, demand), 1.2 * plan.cost);
     Prepared spread(normal_rows(3000, 16, 3, 1), constant_values(3000), normal_rows(3000, 16, 3, 1), 1);
     const Estimand other(Quantity::sum, spread.set);
     const KeyStrata others(spread.set, other, spread.context);
@@ -215,7 +215,7 @@ TEST(Pilot, FirstLookGivesUpOnNothingThatIsWorthIt) {
             for (const double budget : {1e-4, 1e-2}) {
                 const Demand demand{budget, false, 0.99, std::numeric_limits<double>::infinity()};
                 const SampleTask task{{p.set, estimand, strata, p.queries, seed, p.team, p.context}, p.groups};
-                const double least = least_cost(task, demand), cost = plan_sample(task, demand).cost;
+                const double least = min_cost(task, demand), cost = plan_sample(task, demand).cost;
                 if (cost < 0.75) {
                     EXPECT_LT(least, 0.75) << seed << ' ' << spread << ' ' << budget;
                 }

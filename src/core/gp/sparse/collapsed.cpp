@@ -76,12 +76,14 @@ double Collapsed::set_noise(double noise) {
 }
 
 double Collapsed::bound() const {
+    const double unexplained = std::max(0.0, weights_ * signal_ - explained_);
+    return likelihood() - unexplained / noise_ / 2;
+}
+
+double Collapsed::likelihood() const {
     const double n = static_cast<double>(rows_);
     const double quadratic = squares_ - inner(projection_, weights_of_projection_);
-    const double unexplained = std::max(0.0, weights_ * signal_ - explained_);
-    return -(n * std::log(2 * M_PI * noise_) - log_weights_ + posterior_->log_determinant() +
-             (quadratic + unexplained) / noise_) /
-           2;
+    return -(n * std::log(2 * M_PI * noise_) - log_weights_ + posterior_->log_determinant() + quadratic / noise_) / 2;
 }
 
 std::vector<double> Collapsed::solution() const {

@@ -18,10 +18,12 @@ class SparseModel {
     struct Parts {
         Coordinates coordinates;
         SmoothKernel kernel;
-        Buffer<double> inducing;     // K × width coordinates
-        Buffer<double> solution;     // K
-        Buffer<double> reduction;    // K × K, symmetric
-        std::optional<double> bound; // of the log marginal likelihood of the rows, nats; nothing after an update
+        Buffer<double> inducing;  // K × width coordinates
+        Buffer<double> solution;  // K
+        Buffer<double> reduction; // K × K, symmetric
+        // Of the log marginal likelihood of the rows, nats, a bound, FITC's own likelihood; nothing after an update.
+        std::optional<double> bound;
+        bool fitc = false; // rows know of each other by the inducing points alone (FitcRows)
 
         size_t inducing_points() const { return solution.size(); }
     };
@@ -46,7 +48,7 @@ class SparseModel {
 
     // 4·K·(K + 1) and 8·K·(width + 1) bytes and a few. decode checks every number once: error corrupt_model.
     void encode(Writer& writer) const;
-    static SparseModel decode(Reader& reader, const std::vector<Feature>& features, RunContext& context);
+    static SparseModel decode(Reader& reader, int version, const std::vector<Feature>& features, RunContext& context);
 
   private:
     // Writes the covariances with the inducing points; false where all are 0.

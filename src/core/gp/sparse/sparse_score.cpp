@@ -104,7 +104,8 @@ LeaveOneOut score(const SparseModel::Parts& parts, const SmoothRows& rows, uncer
         for (size_t row = begin; row < end; row++) {
             const double reduced = forms.reduced[row - begin], known = forms.known[row - begin];
             const double weight = rows.weight(row), free = std::max(min_free, 1 - known / noise);
-            const double prior = std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
+            // FITC's weights have it already.
+            const double prior = parts.fitc ? 0 : std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
             const double latent = prior + known / weight / free;
             const double residual = rows.targets[row] - forms.means[row - begin] / std::sqrt(weight);
             const double error = residual / free, variance = latent + noise / weight;

@@ -1,6 +1,7 @@
 #include "core/gp/sparse/sparse_training.hpp"
 
 #include "core/gp/sparse/collapsed.hpp"
+#include "core/gp/sparse/fitc_rows.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
 #include "core/gp/sparse/point_search.hpp"
@@ -72,14 +73,17 @@ class SparseTrainer {
     void move_inducing(Buffer<double>& inducing);
     TrainedSparse fit(std::span<const double> inducing);
     // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
-    double least_noise() const {
+    double min_noise() const {
         return std::max(training_.noise ? 0 : training_.min_noise,
                         kernel_.signal * (1e-6 + 1e-14 * static_cast<double>(rows_.size())));
     }
+    TrainedSparse fit_fitc(SparseModel::Parts parts, double min_noise);
+    double fitc_noise(SparseModel::Parts& parts, double min_noise);
+    template <class NllAt>
+    double best_noise(double min_noise, double max_fall, const NllAt& nll_at) const;
     void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts);
     void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts);
-    LeaveOneOut leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
-                              uncertainty::StandardisedErrors& left_out);
+    TrainedSparse scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows);
     Buffer<double> copy_of(std::span<const double> numbers) const {
         Buffer<double> copy(context_.memory(), what, numbers.size());
         std::copy(numbers.begin(), numbers.end(), copy.begin());
@@ -124,69 +128,104 @@ void SparseTrainer::move_inducing(Buffer<double>& inducing) {
 
 // Reads all rows.
 TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
-    const double min_noise = least_noise();
-    if (training_.noise && *training_.noise < min_noise)
+    const double min = min_noise();
+    if (training_.noise && *training_.noise < min)
         throw Error(ErrorCode::invalid_argument,
                     format("noise %s is below %s, the least that this kernel can be solved with",
-                           shortest(*training_.noise).c_str(), shortest(min_noise).c_str()),
+                           shortest(*training_.noise).c_str(), shortest(min).c_str()),
                     "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
-    if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_noise);
-    Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
+    if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min);
     SparseModel::Parts parts{coordinates_,
                              kernel_,
                              copy_of(inducing),
                              Buffer<double>(context_.memory(), what),
                              Buffer<double>(context_.memory(), what),
-                             std::nullopt};
+                             std::nullopt,
+                             training_.fitc};
+    if (training_.fitc) return fit_fitc(std::move(parts), min);
+    Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
     if (training_.noise)
         take_posterior(collapsed, *training_.noise, parts);
     else
-        choose_noise(collapsed, min_noise, parts);
-    uncertainty::StandardisedErrors left_out(context_);
-    const LeaveOneOut score = leave_one_out(parts, collapsed.inverse(), left_out);
-    return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
+        choose_noise(collapsed, min, parts);
+    return scored(std::move(parts), collapsed.inverse(), rows_);
+}
+
+TrainedSparse SparseTrainer::fit_fitc(SparseModel::Parts parts, double min_noise) {
+    const double noise = training_.noise ? *training_.noise : fitc_noise(parts, min_noise);
+    FitcRows rows(kernel_, parts.inducing.span(), rows_, team_, context_);
+    const SmoothRows observed = rows.under(noise);
+    Collapsed collapsed(kernel_, parts.inducing.span(), observed, team_, context_);
+    take_posterior(collapsed, noise, parts);
+    return scored(std::move(parts), collapsed.inverse(), observed);
+}
+
+// Each noise has weights, and so moments, of its own: it is chosen by some rows, what each says of the others.
+double SparseTrainer::fitc_noise(SparseModel::Parts& parts, double min_noise) {
+    constexpr double max_fall = 3; // what the bound takes for noise may be what the inducing points leave
+    const RowSubset some(rows_, spread_rows(rows_.size(), candidates_of(parts.inducing_points()), training_.seed),
+                         context_.memory());
+    const SmoothRows few = some.rows();
+    FitcRows rows(kernel_, parts.inducing.span(), few, team_, context_);
+    return best_noise(min_noise, max_fall, [&](double noise) {
+        const SmoothRows observed = rows.under(noise);
+        Collapsed collapsed(kernel_, parts.inducing.span(), observed, team_, context_);
+        take_posterior(collapsed, noise, parts);
+        uncertainty::StandardisedErrors left_out(context_);
+        return leave_rows_out(parts, collapsed.inverse(), observed, left_out, team_, context_).mean_nll;
+    });
 }
 
 // Few inducing points explain less than the process would, and the bound takes the rest for noise twice: it is chosen
-// by what rows say of others, in a golden-section search of its logarithm.
+// by what rows say of others.
 void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts) {
-    constexpr double ratio = 0.6180339887498949;
-    constexpr int steps = 10;
     const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());
-    const auto nll_at = [&](double log_noise) {
-        take_posterior(collapsed, std::exp(log_noise), parts);
+    const double noise = best_noise(min_noise, 1, [&](double at) {
+        take_posterior(collapsed, at, parts);
         uncertainty::StandardisedErrors left_out(context_);
         return leave_rows_out(parts, collapsed.inverse(), some.rows(), left_out, team_, context_).mean_nll;
-    };
-    double low = std::max(std::log(min_noise), std::log(kernel_.noise) - 1),
+    });
+    take_posterior(collapsed, noise, parts);
+}
+
+// A golden-section search of the logarithm, from max_fall below that of the kernel's noise on.
+template <class NllAt>
+double SparseTrainer::best_noise(double min_noise, double max_fall, const NllAt& nll_at) const {
+    constexpr double ratio = 0.6180339887498949;
+    constexpr int steps = 10;
+    const auto at = [&](double logarithm) { return nll_at(std::exp(logarithm)); };
+    double low = std::max(std::log(min_noise), std::log(kernel_.noise) - max_fall),
            high = std::max(std::log(kernel_.noise) + 3, std::log(0.5));
     double left = high - ratio * (high - low), right = low + ratio * (high - low);
-    double at_left = nll_at(left), at_right = nll_at(right);
+    double at_left = at(left), at_right = at(right);
     for (int step = 0; step < steps; step++) {
         if (at_left < at_right) {
             high = std::exchange(right, left);
             at_right = at_left;
-            at_left = nll_at(left = high - ratio * (high - low));
+            at_left = at(left = high - ratio * (high - low));
         } else {
             low = std::exchange(left, right);
             at_left = at_right;
-            at_right = nll_at(right = low + ratio * (high - low));
+            at_right = at(right = low + ratio * (high - low));
         }
     }
-    take_posterior(collapsed, std::exp(at_left < at_right ? left : right), parts);
+    return std::exp(at_left < at_right ? left : right);
 }
 
 void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts) {
     parts.kernel.noise = noise;
-    parts.bound = collapsed.set_noise(noise);
+    collapsed.set_noise(noise);
+    parts.bound = parts.fitc ? collapsed.likelihood() : collapsed.bound();
     parts.solution = copy_of(collapsed.solution());
     parts.reduction = collapsed.reduction();
 }
 
-LeaveOneOut SparseTrainer::leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
-                                         uncertainty::StandardisedErrors& left_out) {
-    const RowSubset some(rows_, scored_rows(rows_.size(), training_.seed), context_.memory());
-    return leave_rows_out(parts, inverse, some.rows(), left_out, team_, context_);
+// Leaves rows out of what the inverse is of.
+TrainedSparse SparseTrainer::scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows) {
+    const RowSubset some(rows, scored_rows(rows.size(), training_.seed), context_.memory());
+    uncertainty::StandardisedErrors left_out(context_);
+    const LeaveOneOut score = leave_rows_out(parts, inverse, some.rows(), left_out, team_, context_);
+    return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
 }
 
 } // namespace
@@ -208,7 +247,8 @@ uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_poi
     const uint64_t choosing = std::min(rows, candidates_of(k)) * (k + 2 * width + 2);
     const uint64_t scoring = 6 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 4);
     const uint64_t moving = 6 * square + 2 * slab + 12 * k * width + std::min(rows, rows_of_move(k)) * (width + 3);
-    return sizeof(double) * (rows * width + std::max({learning, choosing, moving, scoring}));
+    const uint64_t fitc = 2 * (rows + candidates_of(k)); // conditional variances and weights
+    return sizeof(double) * (rows * width + fitc + std::max({learning, choosing, moving, scoring}));
 }
 
 } // namespace btml::gp

@@ -15,6 +15,7 @@ struct SparseTraining {
     double min_noise;
     uint64_t seed;
     bool moves_points = false; // from the rows that were chosen to where the likelihood is greatest
+    bool fitc = false;         // the posterior is FITC's; the points and the kernel are the bound's all the same
 };
 
 struct TrainedSparse {

@@ -16,12 +16,12 @@ namespace {
 // rounded.
 bool are_regular(std::span<const double> ascending) {
     const double range = ascending.back() - ascending.front();
-    const double least_step = range / (size_t{1} << NumberScale::max_gap_bits), rounding = 1e-6 * least_step;
+    const double min_step = range / (size_t{1} << NumberScale::max_gap_bits), rounding = 1e-6 * min_step;
     double step = range;
     for (const double x : ascending) {
         double rest = std::fmod(x - ascending.front(), step);
         while (rest > rounding && step - rest > rounding) {
-            if (rest < least_step) return false;
+            if (rest < min_step) return false;
             rest = std::fmod(std::exchange(step, rest), rest);
         }
     }

@@ -1,0 +1,18 @@
+#include "core/gp/sparse/fitc_rows.hpp"
+
+namespace btml::gp {
+
+FitcRows::FitcRows(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
+                   ThreadTeam& team, RunContext& context)
+    : rows_(rows),
+      variances_(conditional_variances(kernel, inducing, inducing_factor(kernel, inducing, team, context), rows, team,
+                                       context)),
+      weights_(context.memory(), CovarianceSlab::what, rows.size()) {}
+
+SmoothRows FitcRows::under(double noise) {
+    for (size_t row = 0; row < rows_.size(); row++)
+        weights_[row] = noise / (noise / rows_.weight(row) + variances_[row]);
+    return {rows_.points, rows_.targets, weights_.span(), rows_.width};
+}
+
+} // namespace btml::gp
