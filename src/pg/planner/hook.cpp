@@ -149,9 +149,9 @@ Path* ordinary_path(const AggPath* best, const List* scan_targets) {
 // What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
 // that several tables share, and the width.
 List* descriptions(const PathParts& parts, double join_rows) {
-    return list_make5(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
-                      makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans),
-                      makeString(psprintf("%.2f", parts.width)));
+    List* const all = list_make4(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
+                                 makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans));
+    return lappend(all, makeString(psprintf("%.2f", parts.width)));
 }
 
 // How many factorized queries stand one within another among the sub-queries of this one, and itself.

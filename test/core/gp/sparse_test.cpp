@@ -154,6 +154,15 @@ SparseModel::Parts parts_of(const SmoothKernel& kernel, const Points& points, st
     return parts;
 }
 
+void expect_predictions_of(const PlainSparse& plain, SparseModel& model, Random& random) {
+    for (int i = 0; i < 5; i++) {
+        const double x[] = {random.normal(), random.normal(), static_cast<double>(random.below(3))};
+        const Normal at = model.latent(x), expected = plain.latent(x);
+        EXPECT_NEAR(at.mean, expected.mean, 1e-5);
+        EXPECT_NEAR(at.variance, expected.variance, 1e-5);
+    }
+}
+
 TEST(SparseProcess, LikelihoodAndItsDerivativesAreThoseOfDenseAlgebra) {
     QuietContext context(2);
     ThreadTeam team(context);
@@ -204,12 +213,7 @@ TEST(SparseProcess, BoundAndPredictionsAreThoseOfDenseAlgebra) {
         const Collapsed collapsed(kernel, z.span(), points.rows(), team, context);
         EXPECT_NEAR(collapsed.bound(), plain.bound(), 1e-5 * std::abs(plain.bound()));
         SparseModel model(parts_of(kernel, points, inducing, collapsed, context), context);
-        for (int i = 0; i < 5; i++) {
-            const double x[] = {random.normal(), random.normal(), static_cast<double>(random.below(3))};
-            const Normal at = model.latent(x), expected = plain.latent(x);
-            EXPECT_NEAR(at.mean, expected.mean, 1e-5);
-            EXPECT_NEAR(at.variance, expected.variance, 1e-5);
-        }
+        expect_predictions_of(plain, model, random);
     }
 }
 
@@ -231,12 +235,7 @@ TEST(SparseProcess, FitcIsThatOfDenseAlgebra) {
         const Collapsed collapsed(kernel, z.span(), observed, team, context);
         EXPECT_NEAR(collapsed.likelihood(), plain.likelihood(), 1e-5 * (1 + std::abs(plain.likelihood())));
         SparseModel model(parts_of(kernel, points, inducing, collapsed, context, true), context);
-        for (int i = 0; i < 5; i++) {
-            const double x[] = {random.normal(), random.normal(), static_cast<double>(random.below(3))};
-            const Normal at = model.latent(x), expected = plain.latent(x);
-            EXPECT_NEAR(at.mean, expected.mean, 1e-5);
-            EXPECT_NEAR(at.variance, expected.variance, 1e-5);
-        }
+        expect_predictions_of(plain, model, random);
     }
 }
 
