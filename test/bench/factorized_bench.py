@@ -252,9 +252,10 @@ def measure(name, what, query, duck):
     verdict = "same" if all(same(rows, r) for r in peers) else "DIFFERENT"
     notes = ", ".join(([] if taken else ["not factorized"]) + (["fell back"] if "Fell Back" in tree else []) +
                       [verdict if peers else "no peer"])
+    late = f"over {TIMEOUT:.0f} s"
     print(f"| {what} | {float(joined[0][0]):,.4g} | {cell(ours)} | {ratio(ours, two)} "
-          f"| {cell(theirs) or 'over ' + str(TIMEOUT) + ' s'} | {ratio(theirs, ours)} | {cell(columns)} | {ratio(columns, ours)} "
-          f"| {cell(ducks)} | {ratio(ducks, ours)} | {notes} |", flush=True)
+          f"| {cell(theirs) or late} | {ratio(theirs, ours)} | {cell(columns)} | {ratio(columns, ours)} "
+          f"| {cell(ducks) or (late if duck else '')} | {ratio(ducks, ours)} | {notes} |", flush=True)
     if os.environ.get("BTML_BENCH_EXPLAIN"):
         print(tree)
 

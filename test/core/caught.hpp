@@ -8,7 +8,8 @@ namespace btml::test {
 // A host that counts polls, and gives up after some.
 class ImpatientContext : public QuietContext {
   public:
-    explicit ImpatientContext(uint64_t patience = UINT64_MAX) : patience_(patience) {}
+    explicit ImpatientContext(uint64_t patience = UINT64_MAX, int threads = 1)
+        : QuietContext(threads), patience_(patience) {}
     bool keep_going() override { return polls++ < patience_; }
     uint64_t polls = 0;
 

@@ -79,7 +79,10 @@ struct DeviceRequest {
 
 class RunContext {
   public:
-    RunContext(uint64_t memory_limit_bytes, int threads) : memory_(memory_limit_bytes), threads_(threads) {}
+    RunContext(uint64_t memory_limit_bytes, int threads)
+        : own_memory_(memory_limit_bytes), memory_(own_memory_), threads_(threads) {}
+    // What is held counts against another context's memory, which must outlive this one.
+    RunContext(MemoryBudget& memory, int threads) : own_memory_(0), memory_(memory), threads_(threads) {}
     virtual ~RunContext() = default;
     RunContext(const RunContext&) = delete;
     RunContext& operator=(const RunContext&) = delete;
@@ -141,7 +144,8 @@ class RunContext {
 
     static constexpr uint64_t units_between_polls = uint64_t{1} << 18;
 
-    MemoryBudget memory_;
+    MemoryBudget own_memory_;
+    MemoryBudget& memory_;
     const int threads_;
     DeviceRequest device_;
     uint64_t since_poll_ = 0;

@@ -1,7 +1,5 @@
 #include "core/boosting/cross_fitting.hpp"
 
-#include <limits>
-
 namespace btml::boosting {
 
 namespace {
@@ -142,37 +140,6 @@ Dataset CrossFitting::without(size_t fold, const Buffer<double>& target) const {
 
 Dataset CrossFitting::all(const Buffer<double>& target) const {
     return with_targets(roles_of_all(), target);
-}
-
-// Losses count by the folds' numbers of rows.
-size_t CrossFitting::best_iterations(std::span<const std::unique_ptr<Training>> trainings, size_t most, size_t patience,
-                                     double min_progress) const {
-    size_t best = 0, progressed = 0;
-    double least = std::numeric_limits<double>::infinity(), reference = least;
-    const auto compare = [&](size_t iterations) {
-        double loss = 0;
-        for (size_t f = 0; f < trainings.size(); f++) {
-            const Training& training = *trainings[f];
-            const LogEntry& entry = iterations == 0 ? *training.model().baseline : training.log()[iterations - 1];
-            loss += static_cast<double>(rows_[f].rows().size()) * *entry.holdout_loss;
-        }
-        if (!(loss < least)) return;
-        least = loss;
-        best = iterations;
-        if (least > reference * (1 - min_progress)) return;
-        reference = least;
-        progressed = iterations;
-    };
-    compare(0);
-    for (size_t t = 1; t <= most && t <= progressed + patience; t++) {
-        for (size_t f = 0; f < trainings.size(); f++) {
-            const auto share = Share::of(context_, (t - 1) * trainings.size() + f, most * trainings.size());
-            trainings[f]->grow(t);
-            if (trainings[f]->log().size() < t) return best; // nothing is left to learn
-        }
-        compare(t);
-    }
-    return best;
 }
 
 } // namespace btml::boosting

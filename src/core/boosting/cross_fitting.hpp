@@ -1,11 +1,9 @@
-// Trainings that each know nothing of a part of the rows, over the bins of one dataset: what they say of that part is
+// Folds of a dataset's rows, and what a training takes that knows nothing of one of them: what it says of that part is
 // out of fold.
 #pragma once
 
 #include "core/boosting/booster.hpp"
 #include "core/boosting/calibration_rows.hpp"
-
-#include <memory>
 
 namespace btml::boosting {
 
@@ -24,12 +22,6 @@ class CrossFitting {
     // Do the same with other targets, by row of the join, and without directions, which are promises about predictions.
     Dataset without(size_t fold, const Buffer<double>& target) const;
     Dataset all(const Buffer<double>& target) const;
-
-    // trainings[f] is without fold f. Grows them side by side to `most` iterations, or until `patience` of them brought
-    // the mean loss of all folds down by no more than this part, and returns how many of them have the least: 0 where
-    // constants have it.
-    size_t best_iterations(std::span<const std::unique_ptr<Training>> trainings, size_t most, size_t patience,
-                           double min_progress = 0) const;
 
   private:
     Dataset with_roles(Buffer<uint8_t> roles) const;

@@ -1,5 +1,6 @@
 #include "core/boosting/deviation_training.hpp"
 
+#include "core/boosting/fold_trainings.hpp"
 #include "core/boosting/training_memory.hpp"
 #include "core/uncertainty/log_squares.hpp"
 
@@ -63,25 +64,14 @@ void DeviationTraining::find_errors(const Model& model, Options options, const B
     }
 }
 
-// without(f) is what fold f is left out of.
-template <class MakeDataset>
-DeviationTraining::Trainings DeviationTraining::start(const MakeDataset& without, const Options& options,
-                                                      const char* phase, const BinnedData& data, ThreadTeam& team) {
-    Trainings trainings;
-    for (size_t fold = 0; fold < fitting_.folds(); fold++)
-        trainings.push_back(std::make_unique<Training>(without(fold), data, options, team, context_, phase,
-                                                       static_cast<int>(fitting_.folds() - fold)));
-    return trainings;
-}
-
 size_t DeviationTraining::find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team) {
-    const Trainings trainings = start([&](size_t fold) { return fitting_.without(fold); }, without_choices(options),
-                                      "trees out of fold", data, team);
-    const auto most = static_cast<size_t>(options.trees);
-    const size_t iterations =
-        fitting_.best_iterations(trainings, most, static_cast<size_t>(options.early_stopping), min_progress);
+    FoldTrainings trainings(
+        fitting_, [&](size_t fold) { return fitting_.without(fold); }, without_choices(options), data,
+        "trees out of fold", team, context_);
+    const size_t iterations = trainings.best_iterations(static_cast<size_t>(options.trees),
+                                                        static_cast<size_t>(options.early_stopping), min_progress);
     for (size_t fold = 0; fold < fitting_.folds(); fold++) {
-        const Model& model = trainings[fold]->model();
+        const Model& model = trainings.model(fold);
         errors_.push_back(fitting_.rows(fold).residuals(model, first_trees(model, iterations), data, team, context_));
     }
     return iterations;
@@ -119,11 +109,12 @@ void DeviationTraining::learn(Model& model, const Options& options, const Calibr
     for (FeatureBins& feature : data.features) feature.direction = 0;
     Options of_logarithms = options_of_logarithms(options);
     const auto most = static_cast<size_t>(of_logarithms.trees);
-    const Trainings trainings =
-        start([&](size_t fold) { return fitting_.without(fold, logarithms_); }, of_logarithms, phase, data, team);
+    FoldTrainings trainings(
+        fitting_, [&](size_t fold) { return fitting_.without(fold, logarithms_); }, of_logarithms, data, phase, team,
+        context_);
     const size_t iterations = [&] {
         const Share share(context_, 0, 0.5);
-        return fitting_.best_iterations(trainings, most, patience);
+        return trainings.best_iterations(most, patience);
     }();
     of_logarithms.trees = std::max(1, static_cast<int>(iterations));
     Training all(fitting_.all(logarithms_), data, of_logarithms, team, context_, phase);
@@ -138,7 +129,7 @@ void DeviationTraining::learn(Model& model, const Options& options, const Calibr
                          held_out->scores(model.deviation->trees, model.deviation->base, data, team, context_));
     Buffer<double> errors(context_.memory(), what), scores(context_.memory(), what);
     for (size_t fold = 0; fold < fitting_.folds(); fold++) {
-        const Model& other = trainings[fold]->model();
+        const Model& other = trainings.model(fold);
         scores_.push_back(
             fitting_.rows(fold).scores(first_trees(other, iterations), other.bases[0], data, team, context_));
         for (const double error : errors_[fold]) errors.push_back(error);

@@ -32,10 +32,6 @@ class DeviationTraining {
     static constexpr size_t patience = 20;        // iterations without a better loss
     static constexpr double min_progress = 0.002; // of a loss, in as many as early_stopping says
 
-    using Trainings = std::vector<std::unique_ptr<Training>>;
-    template <class MakeDataset>
-    Trainings start(const MakeDataset& without, const Options& options, const char* phase, const BinnedData& data,
-                    ThreadTeam& team);
     void find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team);
     size_t find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team);
     void take_logarithms();

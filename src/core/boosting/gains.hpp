@@ -1,12 +1,14 @@
 // Gains of many splits of a node side by side, to see which of them are worth a look.
 #pragma once
 
-#include "core/base/elementary.hpp"
 #include "core/base/levels.hpp"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace btml::boosting {
 
-inline constexpr size_t gain_block = 256; // splits, a multiple of lanes
+inline constexpr size_t gain_block = 256; // splits, a multiple of any level's width
 
 // Says which splits of a node are admissible and what they gain, as SplitRules does without a penalty l1.
 struct GainRules {

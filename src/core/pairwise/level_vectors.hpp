@@ -1,7 +1,8 @@
-// Vectors as wide as a level's registers, for files *_levels.cpp that calculate in double. Where sums are by lane of
-// eight, they are so in parts: `parts` vectors hold them.
+// What files *_levels.cpp that sum up pairs in double have in common. Where sums are by lane of eight, they are so in
+// parts: `parts` vectors hold them.
 #pragma once
 
+#include "core/base/level_vectors.hpp"
 #include "core/pairwise/kernel_weight.hpp"
 #include "core/pairwise/weights.hpp"
 
@@ -11,16 +12,10 @@ namespace btml::pairwise {
 
 namespace BTML_LEVEL {
 
-#if defined(__AVX512F__)
-inline constexpr size_t width = 8;
-#elif defined(__AVX2__)
-inline constexpr size_t width = 4;
-#else
-inline constexpr size_t width = 2;
-#endif
+using btml::BTML_LEVEL::Bits;
+using btml::BTML_LEVEL::Doubles;
+using btml::BTML_LEVEL::width;
 inline constexpr size_t parts = lanes / width;
-using Doubles [[gnu::vector_size(width * sizeof(double))]] = double;
-using Bits [[gnu::vector_size(width * sizeof(uint64_t))]] = uint64_t;
 
 // Vectors that are worked on side by side, so that one need not wait for another.
 inline constexpr size_t vectors = 4;

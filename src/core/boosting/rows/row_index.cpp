@@ -41,35 +41,38 @@ NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
         for (size_t b = 0; b < blocks; b++) add(root[in_bag], b * block_rows_, end_of(b) - b * block_rows_);
         return root;
     }
-    const auto part_of = [&](uint32_t row) -> int {
-        switch (training_.role(row)) {
-        case Role::holdout:
-            return held_out;
-        case Role::ignored:
-            return part_count;
-        case Role::train:
-            break;
-        }
-        return row_fraction >= 1 || random_unit(seed, tree, training_.target_row(row)) < row_fraction ? in_bag
-                                                                                                      : out_of_bag;
+    const auto write = [&](bool are_counted, const auto& part_of) {
+        counts_.resize(blocks);
+        team_.for_each(blocks, [&](size_t block, int) {
+            Counts places{}, &counts = counts_[block];
+            const size_t first = block * block_rows_, end = end_of(block);
+            if (!are_counted) {
+                counts = {};
+                for (size_t row = first; row < end; row++) counts[part_of(static_cast<uint32_t>(row))]++;
+            }
+            for (size_t part = 1; part <= part_count; part++) places[part] = places[part - 1] + counts[part - 1];
+            for (size_t row = first; row < end; row++)
+                numbers_[first + places[part_of(static_cast<uint32_t>(row))]++] = static_cast<Number>(row - first);
+        });
     };
-    using Counts = std::array<size_t, part_count + 1>;
-    std::vector<Counts> counts(blocks, Counts{});
-    team_.for_each(blocks, [&](size_t block, int) {
-        Counts places{};
-        const size_t first = block * block_rows_;
-        for (size_t row = first; row < end_of(block); row++) counts[block][part_of(static_cast<uint32_t>(row))]++;
-        for (size_t part = 1; part <= part_count; part++) places[part] = places[part - 1] + counts[block][part - 1];
-        for (size_t row = first; row < end_of(block); row++) {
-            const size_t part = part_of(static_cast<uint32_t>(row));
-            numbers_[first + places[part]++] = static_cast<Number>(row - first);
-        }
-    });
+    // Without a branch, which the processor could not foresee.
+    const auto part_of_role = [this](uint32_t row) -> size_t {
+        static constexpr uint8_t parts[] = {in_bag, held_out, part_count};
+        return parts[static_cast<size_t>(training_.role(row))];
+    };
+    if (row_fraction >= 1)
+        write(!counts_.empty(), part_of_role);
+    else
+        write(false, [&](uint32_t row) -> size_t {
+            const size_t part = part_of_role(row);
+            if (part != in_bag || random_unit(seed, tree, training_.target_row(row)) < row_fraction) return part;
+            return out_of_bag;
+        });
     for (size_t block = 0; block < blocks; block++) {
         size_t place = block * block_rows_;
         for (size_t part = 0; part < part_count; part++) {
-            add(root[part], place, counts[block][part]);
-            place += counts[block][part];
+            add(root[part], place, counts_[block][part]);
+            place += counts_[block][part];
         }
     }
     return root;

@@ -56,7 +56,7 @@ class RowIndex {
     RowIndex(const TrainingRows& training, ThreadTeam& team, RunContext& context);
 
     // All rows, as the root of tree number `tree`: a row is in the bag when the random number of its target row is
-    // below row_fraction.
+    // below row_fraction, which is the same for all trees.
     NodeRows root(double row_fraction, uint64_t seed, uint64_t tree);
 
     // body(RowList) for the rows number begin … end − 1 of a set, at most list_rows at a time.
@@ -81,6 +81,7 @@ class RowIndex {
 
   private:
     using Number = uint16_t; // of a row in its block
+    using Counts = std::array<size_t, part_count + 1>;
 
     static size_t rows_of_block(uint64_t rows, int threads);
     uint32_t first_row(const Segment& segment) const { return segment.place & ~static_cast<uint32_t>(block_rows_ - 1); }
@@ -89,9 +90,10 @@ class RowIndex {
 
     const TrainingRows& training_;
     ThreadTeam& team_;
-    const size_t block_rows_; // a power of two; no result depends on it
-    Buffer<Number> numbers_;  // in the place of each row, one of its block
-    Buffer<Number> scratch_;  // by worker: a block
+    const size_t block_rows_;    // a power of two; no result depends on it
+    Buffer<Number> numbers_;     // in the place of each row, one of its block
+    Buffer<Number> scratch_;     // by worker: a block
+    std::vector<Counts> counts_; // by block: the rows of each part of a root, and of none
 };
 
 template <class Body>
