@@ -6,24 +6,13 @@ namespace btml::boosting::BTML_LEVEL {
 
 namespace {
 
+using btml::BTML_LEVEL::convert;
 using btml::BTML_LEVEL::Doubles;
 using btml::BTML_LEVEL::Integers;
 using btml::BTML_LEVEL::width;
 
 [[gnu::always_inline]] inline void load(const int64_t* from, Integers& to) {
     __builtin_memcpy(&to, from, sizeof(to));
-}
-
-// Rounds to the nearest, as every conversion does. Where there is no instruction for it, the upper and the lower half
-// become the last digits of a power of two each, which is taken away again: the first of these is exact.
-[[gnu::always_inline]] inline void convert(const Integers& integers, Doubles& doubles) {
-#ifdef __AVX512DQ__
-    doubles = __builtin_convertvector(integers, Doubles);
-#else
-    constexpr int64_t two_52 = 0x4330'0000'0000'0000, two_84_and_63 = 0x4530'0000'8000'0000;
-    const Integers low = (integers & 0xffff'ffff) | two_52, high = ((integers >> 32) & 0xffff'ffff) ^ two_84_and_63;
-    doubles = reinterpret_cast<Doubles>(high) - (0x1p84 + 0x1p63 + 0x1p52) + reinterpret_cast<Doubles>(low);
-#endif
 }
 
 // The gain as SplitRules::gain writes it, and whether values on both sides and of the node are within bounds.

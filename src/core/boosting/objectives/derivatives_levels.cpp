@@ -1,3 +1,4 @@
+#include "core/base/level_vectors.hpp"
 #include "core/boosting/objectives/bounded_exponential.hpp"
 #include "core/boosting/objectives/derivatives.hpp"
 
@@ -5,20 +6,23 @@ namespace btml::boosting::BTML_LEVEL {
 
 namespace {
 
-using Floats [[gnu::vector_size(lanes * sizeof(float))]] = float;
+using btml::BTML_LEVEL::Bits;
+using btml::BTML_LEVEL::Doubles;
+using btml::BTML_LEVEL::width;
+using Floats [[gnu::vector_size(width * sizeof(float))]] = float;
 
-[[gnu::always_inline]] inline void load(const double* from, Lanes& to) {
-    __builtin_memcpy(&to, from, sizeof(Lanes));
+[[gnu::always_inline]] inline void load(const double* from, Doubles& to) {
+    __builtin_memcpy(&to, from, sizeof(Doubles));
 }
-[[gnu::always_inline]] inline void store(const Lanes& from, double* to) {
-    __builtin_memcpy(to, &from, sizeof(Lanes));
+[[gnu::always_inline]] inline void store(const Doubles& from, double* to) {
+    __builtin_memcpy(to, &from, sizeof(Doubles));
 }
 
 // Rounds to floats, the nearest finite one where there is none.
-[[gnu::always_inline]] inline void store(const Lanes& from, float* to) {
+[[gnu::always_inline]] inline void store(const Doubles& from, float* to) {
     constexpr double most = 3e38;
-    Lanes x = from < -most ? Lanes{} - most : from;
-    x = x > most ? Lanes{} + most : x;
+    Doubles x = from < -most ? Doubles{} - most : from;
+    x = x > most ? Doubles{} + most : x;
     const Floats rounded = __builtin_convertvector(x, Floats);
     __builtin_memcpy(to, &rounded, sizeof(Floats));
 }
@@ -26,8 +30,8 @@ using Floats [[gnu::vector_size(lanes * sizeof(float))]] = float;
 // body(score, target, residual, hessian, loss) computes the last three.
 template <class Body>
 [[gnu::always_inline]] inline void for_each_row(DerivativeBlock& block, const Body& body) {
-    for (size_t i = 0; i < block.rows; i += lanes) {
-        Lanes score, target, residual, hessian, loss;
+    for (size_t i = 0; i < block.rows; i += width) {
+        Doubles score, target, residual, hessian, loss;
         load(block.scores + i, score);
         load(block.targets + i, target);
         body(score, target, residual, hessian, loss);
@@ -41,9 +45,9 @@ template <class Body>
 
 void derive_poisson(DerivativeBlock& block) {
     constexpr double largest_step = 2.0137527074704766; // e^0.7
-    for_each_row(block, [](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
-        Lanes mean = f;
-        bounded_exponential(mean);
+    for_each_row(block, [](const Doubles& f, const Doubles& y, Doubles& residual, Doubles& hessian, Doubles& loss) {
+        Doubles mean = f;
+        bounded_exponential<Bits>(mean);
         residual = y - mean;
         hessian = mean * largest_step;
         loss = mean - y * f;
@@ -51,9 +55,9 @@ void derive_poisson(DerivativeBlock& block) {
 }
 
 void derive_gamma(DerivativeBlock& block) {
-    for_each_row(block, [](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
-        Lanes ratio = -f;
-        bounded_exponential(ratio);
+    for_each_row(block, [](const Doubles& f, const Doubles& y, Doubles& residual, Doubles& hessian, Doubles& loss) {
+        Doubles ratio = -f;
+        bounded_exponential<Bits>(ratio);
         ratio *= y;
         residual = ratio - 1.0;
         hessian = ratio;
@@ -63,10 +67,10 @@ void derive_gamma(DerivativeBlock& block) {
 
 void derive_tweedie(DerivativeBlock& block, double power) {
     const double low = 1 - power, high = 2 - power;
-    for_each_row(block, [=](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
-        Lanes a = f * low, b = f * high;
-        bounded_exponential(a);
-        bounded_exponential(b);
+    for_each_row(block, [=](const Doubles& f, const Doubles& y, Doubles& residual, Doubles& hessian, Doubles& loss) {
+        Doubles a = f * low, b = f * high;
+        bounded_exponential<Bits>(a);
+        bounded_exponential<Bits>(b);
         a *= y;
         residual = a - b;
         hessian = b * high - a * low;
@@ -75,39 +79,39 @@ void derive_tweedie(DerivativeBlock& block, double power) {
 }
 
 void derive_binary(DerivativeBlock& block) {
-    for_each_row(block, [](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
-        Lanes e = f < 0.0 ? f : -f;
-        bounded_exponential(e);
-        const Lanes sum = 1.0 + e;
-        const Lanes p = (f < 0.0 ? e : Lanes{} + 1.0) / sum;
+    for_each_row(block, [](const Doubles& f, const Doubles& y, Doubles& residual, Doubles& hessian, Doubles& loss) {
+        Doubles e = f < 0.0 ? f : -f;
+        bounded_exponential<Bits>(e);
+        const Doubles sum = 1.0 + e;
+        const Doubles p = (f < 0.0 ? e : Doubles{} + 1.0) / sum;
         residual = y - p;
         hessian = e / (sum * sum);
         // ln(1 + e) corrected by what 1 + e rounded.
-        Lanes log = sum;
-        logarithm<Lanes, LaneBits>(log);
+        Doubles log = sum;
+        logarithm<Doubles, Bits>(log);
         log -= (sum - 1.0 - e) / sum;
-        loss = (f < 0.0 ? Lanes{} : f) - y * f + log;
+        loss = (f < 0.0 ? Doubles{} : f) - y * f + log;
     });
 }
 
 void add_exponentials(const double* scores, const double* largest, size_t rows, double* sums) {
-    for (size_t i = 0; i < rows; i += lanes) {
-        Lanes x, most, sum;
+    for (size_t i = 0; i < rows; i += width) {
+        Doubles x, most, sum;
         load(scores + i, x);
         load(largest + i, most);
         load(sums + i, sum);
         x -= most;
-        bounded_exponential(x);
+        bounded_exponential<Bits>(x);
         store(sum + x, sums + i);
     }
 }
 
 void take_logarithms(const double* largest, const double* sums, size_t rows, double* to) {
-    for (size_t i = 0; i < rows; i += lanes) {
-        Lanes x, most;
+    for (size_t i = 0; i < rows; i += width) {
+        Doubles x, most;
         load(sums + i, x);
         load(largest + i, most);
-        logarithm<Lanes, LaneBits>(x);
+        logarithm<Doubles, Bits>(x);
         store(most + x, to + i);
     }
 }
