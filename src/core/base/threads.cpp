@@ -67,14 +67,16 @@ void ThreadTeam::take_items(int worker) {
             (*body_)(item, worker);
         }
     } catch (...) {
-        stop(std::current_exception());
+        stop(worker == 0, std::current_exception());
     }
 }
 
-void ThreadTeam::stop(std::exception_ptr failure) {
+void ThreadTeam::stop(bool is_main, std::exception_ptr failure) {
     next_.store(count_, std::memory_order_relaxed);
     std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(failure);
+    if (failure_ && (!is_main || is_failure_of_main_)) return;
+    failure_ = std::move(failure);
+    is_failure_of_main_ = is_main;
 }
 
 void ThreadTeam::wait_for_others(const std::function<void()>& while_waiting) {
@@ -87,7 +89,7 @@ void ThreadTeam::wait_for_others(const std::function<void()>& while_waiting) {
         try {
             while_waiting();
         } catch (...) {
-            stop(std::current_exception());
+            stop(true, std::current_exception());
             stopped = true;
         }
         lock.lock();
@@ -103,6 +105,7 @@ void ThreadTeam::for_each(size_t count, const std::function<void(size_t, int)>& 
     count_ = count;
     next_.store(0, std::memory_order_relaxed);
     failure_ = nullptr;
+    is_failure_of_main_ = false;
     if (shared) {
         {
             std::lock_guard lock(mutex_);

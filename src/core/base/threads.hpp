@@ -31,7 +31,8 @@ class ThreadTeam {
 
     // body(item, worker) once for each 0 ≤ item < count, in any order and on any thread; returns when all are done.
     // An item should take well under 50 ms: the main thread polls between its items. The first exception, or Cancelled,
-    // stops the handing out of items and is rethrown here once every thread has left the loop. Longer items poll by
+    // stops the handing out of items and is rethrown here once every thread has left the loop; where the main thread
+    // threw one too, its own: that may be the host's, which must not get lost. Longer items poll by
     // themselves (see WorkerContexts), and the main thread calls while_waiting every 10 ms until the others are done.
     void for_each(size_t count, const std::function<void(size_t item, int worker)>& body,
                   const std::function<void()>& while_waiting = {});
@@ -40,7 +41,7 @@ class ThreadTeam {
     void work(int worker);
     void take_items(int worker);
     void wait_for_others(const std::function<void()>& while_waiting);
-    void stop(std::exception_ptr failure);
+    void stop(bool is_main, std::exception_ptr failure);
 
     RunContext& context_;
     Peers* const peers_;
@@ -50,7 +51,8 @@ class ThreadTeam {
     std::atomic<uint64_t> round_{0}; // counts the calls of for_each; written under mutex_
     std::atomic<int> busy_{0};       // workers still in the current round
     std::atomic<bool> quit_{false};  // written under mutex_
-    std::exception_ptr failure_;     // guarded by mutex_ during a round
+    std::exception_ptr failure_;     // guarded by mutex_ during a round, as is the next
+    bool is_failure_of_main_ = false;
     const std::function<void(size_t, int)>* body_ = nullptr;
     size_t count_ = 0;
     std::atomic<size_t> next_{0};

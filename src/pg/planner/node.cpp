@@ -4,6 +4,10 @@
 #include "pg/planner/execution.hpp"
 #include "pg/planner/rights.hpp"
 
+extern "C" {
+#include <storage/ipc.h>
+}
+
 namespace btml::pg::planner {
 
 namespace {
@@ -28,9 +32,10 @@ const CustomScan* plan_of(const NodeState* state) {
     return castNode(CustomScan, state->scan.ss.ps.plan);
 }
 
-// Frees what is C++, at the latest when the query's memory goes.
+// Frees what is C++, at the latest when the query's memory goes. A session that is terminated while it reads leaves a
+// thread behind that uses it, until the process ends.
 void end_execution(NodeState* state) {
-    delete state->execution;
+    if (!proc_exit_inprogress) delete state->execution;
     state->execution = nullptr;
 }
 

@@ -12,6 +12,7 @@ namespace btml::relational {
 namespace {
 
 using btml::test::caught;
+using btml::test::ImpatientContext;
 
 // So many batches of one row, whose value is the batch's number.
 class NumberSource : public RowSource {
@@ -109,29 +110,79 @@ TEST(ReadAhead, WhatIsThrownEndsBoth) {
     }
 }
 
-// Asks to stop after so long.
-class BriefContext : public QuietContext {
+// Takes its time to say that the caller gave up, so that the other thread has begun.
+class HesitantContext : public ImpatientContext {
   public:
-    explicit BriefContext(std::chrono::milliseconds time)
-        : QuietContext(2), end_(std::chrono::steady_clock::now() + time) {}
-    bool keep_going() override { return std::chrono::steady_clock::now() < end_; }
-
-  private:
-    const std::chrono::steady_clock::time_point end_;
+    using ImpatientContext::ImpatientContext;
+    bool keep_going() override {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return ImpatientContext::keep_going();
+    }
 };
+
+TEST(ReadAhead, MayBeCancelledAtAnyPoll) {
+    for (int round = 0; round < 5; round++)
+        for (uint64_t polls = 0; polls < 4; polls++) {
+            HesitantContext context(polls, 2);
+            NumberSource source(60);
+            try {
+                add_all(source, context, [](int64_t, RunContext&) {});
+            } catch (const Cancelled&) {
+            }
+            EXPECT_EQ(context.memory().used(), 0U);
+        }
+}
+
+// What the source throws is thrown on, though the other thread found earlier that it could not go on.
+TEST(ReadAhead, TheSourcesFailureCounts) {
+    static constexpr int64_t last = 16;
+    std::atomic<bool> reads_last = false, refused = false;
+    class FailingSource : public NumberSource {
+      public:
+        FailingSource(std::atomic<bool>& reads_last, std::atomic<bool>& refused)
+            : NumberSource(1'000), reads_last_(reads_last), refused_(refused) {}
+        void next(RowBatch& batch) override {
+            if (given < last) return NumberSource::next(batch);
+            reads_last_ = true;
+            while (!refused_) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            throw Error(ErrorCode::null_value, "the table is gone");
+        }
+
+      private:
+        std::atomic<bool>&reads_last_, &refused_;
+    } source(reads_last, refused);
+    const auto refuse = [&](int64_t number, RunContext&) {
+        if (number < 8) return;
+        while (!reads_last) std::this_thread::yield();
+        refused = true;
+        throw CannotDecide{"wide"};
+    };
+    QuietContext context(2);
+    EXPECT_EQ(caught([&] { add_all(source, context, refuse); }).message, "the table is gone");
+}
 
 // The thread that adds takes long over one batch, while the main thread waits for room.
 TEST(ReadAhead, CancelledWhileTheOtherThreadAdds) {
-    BriefContext context(std::chrono::milliseconds(30));
-    NumberSource source(1'000);
+    static constexpr int64_t last = 20;
+    class UntilAdded : public QuietContext {
+      public:
+        explicit UntilAdded(const std::atomic<int64_t>& added) : QuietContext(2), added_(added) {}
+        bool keep_going() override { return added_ <= last; }
+
+      private:
+        const std::atomic<int64_t>& added_;
+    };
     std::atomic<int64_t> added = 0;
+    UntilAdded context(added);
+    NumberSource source(1'000);
     const auto add_for_long = [&](int64_t number, RunContext& of_thread) {
         added = number + 1;
-        while (number == 20) of_thread.poll();
+        while (number == last) of_thread.poll();
     };
     EXPECT_THROW(add_all(source, context, add_for_long), Cancelled);
-    EXPECT_EQ(added, 21);
-    EXPECT_LE(source.given, 21 + 20);
+    EXPECT_EQ(added, last + 1);
+    EXPECT_LE(source.given, last + 21);
 }
 
 } // namespace

@@ -45,16 +45,19 @@ class BatchRing {
         }
     }
 
+    // The other thread waits for nothing any more.
+    void end() {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+        changed_.notify_one();
+    }
+
   private:
-    // The other thread waits for nothing any more, however this one ends.
+    // Ends the ring however a thread ends.
     class End {
       public:
         explicit End(BatchRing& ring) : ring_(ring) {}
-        ~End() {
-            const std::lock_guard lock(ring_.mutex_);
-            ring_.ended_ = true;
-            ring_.changed_.notify_one();
-        }
+        ~End() { ring_.end(); }
         End(const End&) = delete;
         End& operator=(const End&) = delete;
 
@@ -129,7 +132,11 @@ void for_each_batch(RowSource& source, const std::vector<StreamedType>& columns,
                 ring.add_all([&](RowBatch& of_ring) { add(of_ring, of_thread); });
         });
     };
-    team.for_each(2, work, poll);
+    // The main thread waits when it has read all, or where it was told to stop before it read anything.
+    team.for_each(2, work, [&] {
+        ring.end();
+        poll();
+    });
 }
 
 } // namespace btml::relational
