@@ -21,12 +21,18 @@ CREATE TABLE wide WITH (fillfactor = 80) AS SELECT i % 3 AS k, i % 1000 / 7.0 AS
     FROM generate_series(1, 400000) AS i;
 CREATE TABLE few AS SELECT k, y, a FROM wide LIMIT 2000;
 CREATE TABLE many AS SELECT i % 3 AS k, i AS z FROM generate_series(1, 15000) AS i;
+CREATE TABLE edges AS SELECT i % 2000 AS a, i * 7 % 1999 AS b FROM generate_series(1, 1200000) AS i;
 CREATE TABLE labels AS SELECT md5(i::text) AS label, i % 10 AS y FROM generate_series(1, 400000) AS i;
 CREATE FUNCTION apart(a float8, b float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN abs(a - b); END';
 CREATE TABLE kept AS SELECT btml.boost_fit('few', 'y') AS model;
 -- A model of so many nodes that everything takes a while. PostgreSQL compresses values without polling.
 CREATE TABLE large (model btml.model, text text);
 ALTER TABLE large ALTER model SET STORAGE EXTERNAL, ALTER text SET STORAGE EXTERNAL;
+-- Ordinary aggregates over joins are factorized in every session, whatever that costs, and have the memory for it.
+ALTER DATABASE postgres SET session_preload_libraries = 'btml';
+ALTER DATABASE postgres SET btml.factorize_aggregates = exact;
+ALTER DATABASE postgres SET btml.force_factorize_aggregates = on;
+ALTER DATABASE postgres SET hash_mem_multiplier = 100;
 SET btml.memory_limit = '4GB';
 INSERT INTO large SELECT btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a, hashint4(2 * i) AS b FROM generate_series(1, 3000) AS i', 'y', trees => 2400, max_leaves => 0, min_leaf_rows => 1);
 UPDATE large SET text = model::text;
@@ -156,6 +162,8 @@ my @places = (
 	[ 'sorting rows of a picture', 'sorting rows', 0.1, q{SELECT btml.plot('SELECT a AS x, b AS y FROM wide, generate_series(1, 20)')} ],
 	[ 'drawing cells', 'drawing', 0.1, q{SELECT btml.plot('SELECT a AS x, b AS y, c AS value FROM wide, generate_series(1, 10)', 'heatmap')} ],
 	[ 'drawing categories', 'drawing', 0.1, q{SELECT btml.plot('SELECT round(y)::text AS x, b AS y FROM wide, generate_series(1, 10)', 'point')} ],
+	[ 'a factorized aggregate', 'aggregating a join', 0.05, 'SELECT count(*), sum(x.k * few.k) FROM (SELECT k FROM wide, generate_series(1, 40) OFFSET 0) AS x JOIN few USING (k)' ],
+	[ 'a factorized aggregate over a cycle', undef, 0.5, 'SELECT count(*) FROM edges AS x JOIN edges AS y ON x.b = y.a JOIN edges AS z ON y.b = z.a AND z.b = x.a' ],
 	[ 'training an aggregate', 'growing trees', 0.1, q{SELECT btml.boost_fit_agg(y, ARRAY[a], '{"trees": 100000}') FROM wide} ],
 );
 

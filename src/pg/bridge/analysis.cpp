@@ -12,19 +12,13 @@ namespace btml::pg {
 
 namespace {
 
-// Errors raised while the source is parsed point into the source, not into the calling statement.
+// Tells where in the source an error is.
 void point_into_source(void* source) {
-    const int position = geterrposition();
-    if (position > 0) {
-        errposition(0);
-        internalerrposition(position);
-        internalerrquery(static_cast<const char*>(source));
-    } else {
-        // A source may be very long; what comes first is enough to know it by.
-        const auto* const text = static_cast<const char*>(source);
-        const int length = static_cast<int>(strlen(text)), shown = pg_mbcliplen(text, length, 200);
-        errcontext("btml source \"%.*s%s\"", shown, text, shown < length ? " …" : "");
-    }
+    const auto* const text = static_cast<const char*>(source);
+    if (point_into(text)) return;
+    // A source may be very long; what comes first is enough to know it by.
+    const int length = static_cast<int>(strlen(text)), shown = pg_mbcliplen(text, length, 200);
+    errcontext("btml source \"%.*s%s\"", shown, text, shown < length ? " …" : "");
 }
 
 const char* skip_space(const char* text) {
@@ -210,6 +204,15 @@ SourceAnalysis* analyse_query(const Query* original) {
 }
 
 } // namespace
+
+bool point_into(const char* sql) {
+    const int position = geterrposition();
+    if (position <= 0) return false;
+    errposition(0);
+    internalerrposition(position);
+    internalerrquery(sql);
+    return true;
+}
 
 Query* parsed_query(const std::string& sql) {
     const char* const text = sql.c_str();

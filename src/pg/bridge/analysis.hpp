@@ -88,6 +88,10 @@ struct SourceAnalysis {
 // source is not one table, view or SELECT. as_one_query: nothing is factorised.
 SourceAnalysis* analyse_source(const char* source, bool as_one_query);
 
+// For an error's context callback: has the error point into this text, not into the calling statement. Returns false
+// where it points nowhere.
+bool point_into(const char* sql);
+
 // The query of a SELECT, after rewriting. It makes its own pg_call. Errors as of analyse_source, but for names.
 Query* parsed_query(const std::string& sql);
 

@@ -64,8 +64,10 @@ Refusal find_sum(AggregateShape* shape, Factorize mode) {
     const FactorType* const type = factor_type(shape->argument_type);
     const bool rounds = shape->argument_type == FLOAT4OID && shape->function == AggregateFunction::sum;
     const bool is_float = type && type->held == StreamedType::number;
-    if (!type || !type->has_arithmetic || rounds || (is_float && is_variance(shape->function)))
-        return "an aggregate is a sum, average or variance of a type that is not known here";
+    if (!type || !type->has_arithmetic) return "an aggregate is a sum, average or variance of a type that is not known here";
+    if (rounds) return "an aggregate is a sum of float4, which is rounded after every row; cast to float8";
+    if (is_float && is_variance(shape->function))
+        return "an aggregate is a variance of floats, which is rounded after every row; cast to numeric";
     shape->cell = is_float                              ? CellKind::number_sum
                   : type->held == StreamedType::integer ? CellKind::integer_sum
                                                         : CellKind::decimal_sum;
@@ -102,8 +104,8 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
         *factor = {join.table_of(relids), reinterpret_cast<Expr*>(conjunct)};
         if (factor->table < 0 && !bms_is_empty(relids))
             return join.merge(relids, "a FILTER is a condition over several tables");
-        if (!is_total(conjunct) || (factor->table < 0 && !IsA(conjunct, Const)))
-            return "a FILTER is an expression that may raise an error; compute it in a sub-query that ends in OFFSET 0";
+        if (!is_total(conjunct)) return refuse_partial("a FILTER", conjunct);
+        if (factor->table < 0 && !IsA(conjunct, Const)) return "a FILTER has no column";
         if (const Refusal refusal = refuse_inner_side(join, factor->table, conjunct)) return refusal;
         shape->conditions = lappend(shape->conditions, factor);
     }
@@ -134,7 +136,7 @@ Polynomial::Form form_of(const JoinShape& join, Node* argument, CellKind cell) {
 Refusal find_argument(const JoinShape& join, AggregateShape* shape) {
     auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
     const Polynomial::Form form = form_of(join, argument, shape->cell);
-    Polynomial polynomial(join);
+    Polynomial polynomial(join, get_func_name(shape->aggref->aggfnoid));
     if (form == Polynomial::Form::product) shape->cell = CellKind::decimal_max_product;
     if (const Refusal refusal = polynomial.take(argument, form)) return refusal;
     shape->terms = polynomial.terms();
@@ -160,8 +162,7 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     group->table = join.table_of(relids);
     if (bms_is_empty(relids)) return "a grouping expression has no column";
     if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
-    if (!is_total(expression))
-        return "a grouping expression may raise an error; compute it in a sub-query that ends in OFFSET 0";
+    if (!is_total(expression)) return refuse_partial("a grouping expression", expression);
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
         group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)

@@ -183,6 +183,12 @@ bool is_arithmetic(Node* expression) {
     return take_apart(expression, &parts) && is_arithmetic(parts.left) && (!parts.right || is_arithmetic(parts.right));
 }
 
+Node* first_not_arithmetic(Node* expression) {
+    Arithmetic parts;
+    while (take_apart(expression, &parts)) expression = is_arithmetic(parts.left) ? parts.right : parts.left;
+    return expression;
+}
+
 void derive(RowBatch& batch, int column, const DerivedColumn& derived, Oid type, Oid left_type) {
     const RowBatch::Column& to = batch.columns()[column];
     const RowBatch::Column& left = batch.columns()[derived.left];

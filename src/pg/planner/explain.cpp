@@ -1,4 +1,5 @@
 // btml.explain_factorized: what becomes of the aggregates of a query, as lines of text.
+#include "pg/bridge/analysis.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/result.hpp"
@@ -25,14 +26,13 @@ Query* parse(const char* sql) {
     return query;
 }
 
-// Plans the query as if the setting were on where it is off. Costs tell of rows, so that only who may read them is
-// told.
-List* plan(const char* sql) {
+// Plans the query under the setting, and returns what became of its aggregates (of char*). Costs tell of rows, so that
+// only who may read them is told.
+List* plan_under(const char* setting, const char* sql) {
     Verdicts verdicts = {CurrentMemoryContext, NIL};
     const int guc_level = NewGUCNestLevel();
-    if (factorize_aggregates() == Factorize::off)
-        set_config_option("btml.factorize_aggregates", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-                          false);
+    set_config_option("btml.factorize_aggregates", setting, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+                      false);
     Verdicts* const before = set_verdicts(&verdicts);
     PG_TRY();
     {
@@ -44,6 +44,32 @@ List* plan(const char* sql) {
     PG_END_TRY();
     AtEOXact_GUC(true, guc_level);
     return verdicts.lines;
+}
+
+// Tells of both settings, where they differ.
+List* plan_under_both(const char* sql) {
+    List *const with_on = plan_under("on", sql), *const with_exact = plan_under("exact", sql);
+    List* lines = NIL;
+    for (int i = 0; i < std::min(list_length(with_on), list_length(with_exact)); i++) {
+        char *const on = static_cast<char*>(list_nth(with_on, i)), *const exact = static_cast<char*>(list_nth(with_exact, i));
+        if (strcmp(on, exact) == 0)
+            lines = lappend(lines, on);
+        else
+            lines = lappend(lappend(lines, psprintf("with on: %s", on)), psprintf("with exact: %s", exact));
+    }
+    return lines;
+}
+
+List* plan(const char* sql) {
+    ErrorContextCallback callback{error_context_stack,
+                                  [](void* text) { point_into(static_cast<const char*>(text)); },
+                                  const_cast<char*>(sql)};
+    error_context_stack = &callback;
+    const Factorize setting = factorize_aggregates();
+    List* const lines = setting == Factorize::off ? plan_under_both(sql)
+                                                  : plan_under(setting == Factorize::on ? "on" : "exact", sql);
+    error_context_stack = callback.previous;
+    return lines;
 }
 
 } // namespace

@@ -177,7 +177,8 @@ bool may_share_scan(const JoinShape& join, int table) {
     return false;
 }
 
-// No plan of ours costs less, whatever its tree. That most queries of a few rows end here keeps their planning short.
+// Returns what no plan of ours costs less than, whatever its tree. That most queries of a few rows end here keeps their
+// planning short.
 double min_cost(const JoinShape& join) {
     double cost = start_cost();
     for (int t = 0; t < join.table_count; t++) {
@@ -192,7 +193,8 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     const bool forced = force_factorize_aggregates();
-    if (const double least = min_cost(query.join); least >= best->path.total_cost && !forced)
+    const double least = min_cost(query.join);
+    if (least >= best->path.total_cost && !forced)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", best->path.total_cost, least);
     PathParts parts = {};
     plan_parts(query, std::max(1.0, best->numGroups), &parts); // before HAVING
@@ -213,6 +215,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     path->path.parent = grouped;
     path->path.pathtarget = grouped->reltarget;
     path->path.rows = best->path.rows;
+    Assert(cost >= least * (1 - 1e-9));
     path->path.startup_cost = forced ? 0 : cost;
     path->path.total_cost = forced ? 0 : cost + best->path.rows * cpu_tuple_cost;
     path->flags = btml_compat_custom_path_flags;

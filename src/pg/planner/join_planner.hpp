@@ -62,12 +62,14 @@ class JoinPlanner {
     int ask(const Question& question, int place);
     bool asks_for_factors(const Question& question, int place) const;
     int scan_owner(int place, const std::vector<int>& owners) const;
-    void read_from(int owner, int place);
+    bool read_from(int owner, int place, const std::vector<int>& owners);
+    double waiting_bytes(const std::vector<int>& owners) const;
     void share_scans();
     void describe_scan(int owner);
     void estimate();
     double estimate_bag_message(int place) const;
     double estimate_keys(int place) const;
+    double matches_of_row(int place) const;
     double estimate_distinct(const std::vector<Expr*>& expressions, double rows) const;
     double estimate_dictionary(int number) const;
     double estimate_bag_keys() const;

@@ -114,13 +114,30 @@ double JoinPlanner::estimate_bag_keys() const {
     return bytes;
 }
 
-// Costs as of PostgreSQL's own nodes: a row that is read, hashed for each child and its own key, and added up.
+// How many entries of their messages a row meets together on average: groups make several of a key.
+double JoinPlanner::matches_of_row(int place) const {
+    double matches = 1;
+    for (const StreamedChild& child : table(place).children) {
+        if (carried_[child.table].empty() || is_bag(child.table)) continue;
+        const int t = planned_.tables[child.table];
+        std::vector<Expr*> keys;
+        for (int number : nodes_[node_at_[child.table]].separator) keys.push_back(join_.key(t, number)->expression);
+        const double distinct = keys.empty() ? 1 : estimate_distinct(keys, join_.tables[t].relation->rows);
+        matches *= std::max(1.0, estimate_keys(child.table) / std::max(1.0, distinct));
+    }
+    return matches;
+}
+
+// Costs as of PostgreSQL's own nodes: a row that is read and hashed for each child, and what it meets there that is
+// hashed for the table's own key and added up.
 void JoinPlanner::estimate() {
     for (size_t i = 0; i < planned_.tables.size(); i++) {
         const int place = static_cast<int>(i);
-        const size_t operations = 1 + table(place).children.size() + table(place).queries.size();
+        const auto children = static_cast<double>(table(place).children.size());
+        const auto sums = static_cast<double>(table(place).queries.size());
         const double rows = is_bag(place) ? estimate_bag(place) : join_.tables[planned_.tables[place]].relation->rows;
-        planned_.cost += rows * (cpu_tuple_cost + cpu_operator_cost * static_cast<double>(operations));
+        planned_.cost += rows * (cpu_tuple_cost + cpu_operator_cost * children);
+        planned_.cost += rows * matches_of_row(place) * cpu_operator_cost * (1 + sums);
         if (is_bag(place)) planned_.cost += rows * 0.5 * cpu_operator_cost;
         const double keys = place == root() ? groups_ : estimate_keys(place);
         planned_.memory += Message::max_bytes(MessageLayout(planned_.plan.streamed, place).words, keys, rows);

@@ -1,5 +1,7 @@
 #include "pg/planner/join_planner.hpp"
 
+#include <map>
+
 extern "C" {
 #include "catalog/pg_class.h"
 #include "optimizer/optimizer.h"
@@ -79,8 +81,10 @@ int JoinPlanner::scan_owner(int place, const std::vector<int>& owners) const {
     return place;
 }
 
-// Has the scan of `owner` give what the table at `place` reads.
-void JoinPlanner::read_from(int owner, int place) {
+// Has the scan of `owner` give what the table at `place` reads, as `owners` has it by then, unless too much would wait.
+bool JoinPlanner::read_from(int owner, int place, const std::vector<int>& owners) {
+    const auto readings = planned_.plan.readings[place];
+    List* const columns = pg_call([&, this] { return list_copy(planned_.columns[owner]); });
     const auto relid = [&](int of) { return join_.tables[planned_.tables[of]].relation->relid; };
     std::vector<int> positions;
     for (Expr* const expression : items<Expr>(planned_.columns[place])) {
@@ -89,6 +93,34 @@ void JoinPlanner::read_from(int owner, int place) {
     }
     for (ColumnReading& reading : planned_.plan.readings[place])
         if (reading.position >= 0) reading.position = positions[reading.position];
+    if (waiting_bytes(owners) <= waiting_share * message_memory()) return true;
+    planned_.plan.readings[place] = readings;
+    planned_.columns[owner] = columns;
+    return false;
+}
+
+// The bytes in which rows wait for tables that read them later, each column once; by place the table whose scan serves
+// it.
+double JoinPlanner::waiting_bytes(const std::vector<int>& owners) const {
+    std::map<int, std::vector<StreamedType>> kept; // by owner; its first reader keeps nothing for itself
+    std::vector<std::pair<int, ColumnReading>> known;
+    for (size_t place = 0; place < owners.size(); place++) {
+        const int owner = owners[place];
+        if (owner < 0 || kept.try_emplace(owner).second) continue;
+        const auto& readings = planned_.plan.readings[place];
+        for (size_t i = 0; i < readings.size(); i++) {
+            const std::pair column(owner, readings[i]);
+            if (readings[i].reading == Reading::derived || std::find(known.begin(), known.end(), column) != known.end())
+                continue;
+            known.push_back(column);
+            kept[owner].push_back(table(static_cast<int>(place)).columns[i]);
+        }
+    }
+    double bytes = 0;
+    for (const auto& [owner, columns] : kept)
+        bytes += join_.tables[planned_.tables[owner]].relation->rows *
+                 static_cast<double>(relational::RowBatch::row_bytes(columns));
+    return bytes;
 }
 
 // Tables that have the same rows are read by one scan. Those with the most columns are asked first, since all can read
@@ -102,20 +134,14 @@ void JoinPlanner::share_scans() {
         if (!is_bag(static_cast<int>(place))) places.push_back(static_cast<int>(place));
     std::stable_sort(places.begin(), places.end(),
                      [&](int a, int b) { return list_length(planned_.columns[a]) > list_length(planned_.columns[b]); });
-    double waiting = 0;
     for (int place : places) {
-        const double bytes = join_.tables[planned_.tables[place]].relation->rows *
-                             static_cast<double>(relational::RowBatch::row_bytes(table(place).columns));
-        const int owner = waiting + bytes <= waiting_share * message_memory() ? scan_owner(place, owners) : place;
+        const int owner = scan_owner(place, owners);
         owner_of[place] = owner;
-        if (owner == place)
-            owners.push_back(place);
-        else {
-            waiting += bytes;
-            read_from(owner, place);
-        }
+        if (owner != place && read_from(owner, place, owner_of)) continue;
+        owner_of[place] = place;
+        owners.push_back(place);
     }
-    planned_.memory += waiting;
+    planned_.memory += waiting_bytes(owner_of);
     for (size_t place = 0; place < planned_.tables.size(); place++)
         if (owner_of[place] == static_cast<int>(place)) {
             scans[place] = static_cast<int>(planned_.scans.size());

@@ -198,9 +198,10 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
                 Attribute** attribute) {
     const Oid type = exprType(as_node(expression));
     KeyType key;
-    if (!is_total(as_node(expression)))
-        return "a join key is an expression that may raise an error; compute it in a sub-query that ends in OFFSET 0";
+    if (!is_total(as_node(expression))) return refuse_partial("a join key", as_node(expression));
     if (type_is_collatable(type) && !OidIsValid(collation)) return "a join key has no collation";
+    if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+        return "a join key has a nondeterministic collation";
     if (!key_type(type, collation, &key)) return "a join key has a type without a hash function";
     if (!compares_by_default(families, getBaseType(type)))
         return "a join key is compared in another way than its type's own";

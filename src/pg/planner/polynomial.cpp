@@ -12,7 +12,8 @@ namespace btml::pg::planner {
 namespace {
 
 constexpr int max_terms = 16;
-constexpr Refusal no_polynomial = "an aggregate's argument is no sum of products of factors of one table each";
+constexpr Refusal too_many_terms = "an aggregate's argument has more than 16 terms";
+constexpr const char* no_polynomial = "is no sum of products of factors of one table each";
 
 bool is_float(const Node* expression) {
     const Oid type = exprType(expression);
@@ -37,6 +38,11 @@ Refusal refuse_inner_side(const JoinShape& join, int table, Node* expression) {
                       "an expression may not be NULL where an outer join finds no row");
 }
 
+// Asks for the tables of an expression to be joined first, for a flaw that the argument has.
+Refusal Polynomial::joined_first(Node* expression, const char* flaw) const {
+    return join_.merge(join_.relids(expression), psprintf("the argument of %s %s", aggregate_, flaw));
+}
+
 Refusal Polynomial::take(Node* expression, Form form) {
     form_ = form;
     return add(expression, &terms_);
@@ -47,10 +53,10 @@ Refusal Polynomial::add(Node* expression, List** terms) {
     const Relids relids = join_.relids(expression);
     Arithmetic parts;
     if (bms_is_empty(relids) || join_.table_of(relids) >= 0) return add_factor(expression, terms);
-    if (!take_apart(expression, &parts)) return join_.merge(relids, no_polynomial);
+    if (!take_apart(expression, &parts)) return joined_first(expression, no_polynomial);
     if (IsA(expression, OpExpr)) return add_operator(reinterpret_cast<const OpExpr*>(expression), terms);
     // A cast: of integers to wider ones or to numeric it keeps every value.
-    return is_float(expression) ? join_.merge(relids, no_polynomial) : add(parts.left, terms);
+    return is_float(expression) ? joined_first(expression, no_polynomial) : add(parts.left, terms);
 }
 
 // Keeps in mind that the value of the operator was to stay within its type.
@@ -64,7 +70,7 @@ Refusal Polynomial::multiply(const OpExpr* call, List** terms) {
     List *left = NIL, *right = NIL, *products = NIL;
     if (const Refusal refusal = add(static_cast<Node*>(linitial(call->args)), &left)) return refusal;
     if (const Refusal refusal = add(static_cast<Node*>(lsecond(call->args)), &right)) return refusal;
-    if (list_length(left) * list_length(right) > max_terms) return "an aggregate's argument has more than 16 terms";
+    if (list_length(left) * list_length(right) > max_terms) return too_many_terms;
     for (const Term* const a : items<const Term>(left))
         for (const Term* const b : items<const Term>(right)) products = lappend(products, product_of(a, b));
     add_bound(call, products);
@@ -78,8 +84,11 @@ Refusal Polynomial::add_operator(const OpExpr* call, List** terms) {
     take_apart(whole, &parts);
     const bool multiplies = parts.operation == Operation::multiply;
     const Form refused = multiplies ? Form::sum : Form::product;
-    if (parts.operation == Operation::divide || form_ == refused || (!multiplies && is_float(whole)))
-        return join_.merge(join_.relids(whole), no_polynomial);
+    if (!multiplies && parts.operation != Operation::divide && is_float(whole))
+        return joined_first(whole, "adds floats of several tables");
+    if (multiplies && form_ == refused)
+        return joined_first(whole, "has a product over several tables; of extrema only a max of numerics may be one");
+    if (parts.operation == Operation::divide || form_ == refused) return joined_first(whole, no_polynomial);
     if (multiplies) return multiply(call, terms);
     List *left = NIL, *right = NIL;
     if (const Refusal refusal = add(parts.left, &left)) return refusal;
@@ -91,16 +100,16 @@ Refusal Polynomial::add_operator(const OpExpr* call, List** terms) {
     List* const own = list_concat_copy(left, right);
     add_bound(call, own);
     *terms = list_concat_copy(*terms, own);
-    return list_length(*terms) > max_terms ? "an aggregate's argument has more than 16 terms" : nullptr;
+    return list_length(*terms) > max_terms ? too_many_terms : nullptr;
 }
 
 Refusal Polynomial::add_factor(Node* expression, List** terms) {
     auto* const factor = allocate<Factor>();
     auto* const term = allocate<Term>();
     *factor = {join_.table_of(join_.relids(expression)), reinterpret_cast<Expr*>(expression)};
-    if (!is_arithmetic(expression) || (factor->table < 0 && !IsA(expression, Const)))
-        return "an aggregate's argument is an expression that may raise an error; compute it in a sub-query that ends "
-               "in OFFSET 0";
+    const char* const whose = psprintf("the argument of %s", aggregate_);
+    if (!is_arithmetic(expression)) return refuse_partial(whose, first_not_arithmetic(expression));
+    if (factor->table < 0 && !IsA(expression, Const)) return psprintf("%s has a factor without a column", whose);
     if (const Refusal refusal = refuse_inner_side(join_, factor->table, expression)) return refusal;
     if (IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull)
         return "an aggregate's argument is NULL";

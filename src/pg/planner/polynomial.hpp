@@ -8,7 +8,7 @@ namespace btml::pg::planner {
 class Polynomial {
     // Only plain data: a PostgreSQL error may leave at any call.
   public:
-    explicit Polynomial(const JoinShape& join) : join_(join) {}
+    Polynomial(const JoinShape& join, const char* aggregate) : join_(join), aggregate_(aggregate) {}
 
     // What may be over several tables; else they ask to be joined first, as sums of floats do always, whose order of
     // additions is SQL's.
@@ -24,8 +24,10 @@ class Polynomial {
     Refusal multiply(const OpExpr* call, List** terms);
     Refusal add_factor(Node* expression, List** terms);
     void add_bound(const OpExpr* call, List* terms);
+    Refusal joined_first(Node* expression, const char* flaw) const;
 
     const JoinShape& join_;
+    const char* const aggregate_; // its name
     Form form_ = Form::any;
     List* terms_ = NIL;
     List* bounds_ = NIL;

@@ -151,7 +151,11 @@ void SharedScan::next(ScanSource* reader, RowBatch& batch) {
     batch.rows = 0;
     if (!reader->reads_kept_) {
         read(reader, batch);
-    } else if (reader->given_ < kept_.size()) {
+        return;
+    }
+    // Where no other table waits, the rows that were given last were kept for nobody else.
+    if (waiting_.empty() && reader->given_ > 0) kept_[reader->given_ - 1].reset();
+    if (reader->given_ < kept_.size()) {
         const RowBatch& kept = *kept_[reader->given_++];
         show_kept(reader, kept, batch);
         batch.rows = kept.rows;

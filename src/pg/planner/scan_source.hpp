@@ -49,7 +49,7 @@ class SharedScan {
     std::vector<ScanSource*> waiting_; // that have not begun
     std::vector<Target> kept_columns_; // what those read; their columns are those of no batch
     std::vector<relational::StreamedType> kept_types_;
-    std::vector<std::unique_ptr<relational::RowBatch>> kept_;
+    std::vector<std::unique_ptr<relational::RowBatch>> kept_; // null: given to the last table that reads them
     bool used_ = false, done_ = false, keeps_ = false;
 };
 

@@ -82,6 +82,42 @@ const T* as(const Node* node) {
     return reinterpret_cast<const T*>(node);
 }
 
+// Finds the innermost part of an expression that may raise an error.
+bool find_partial(Node* node, void* found) {
+    if (!node) return false;
+    if (btml_compat_walk(node, find_partial, found)) return true;
+    if (IsA(node, List) || is_total(node)) return false;
+    *static_cast<Node**>(found) = node;
+    return true;
+}
+
+const char* name_of_cast(Oid type) {
+    return psprintf("a cast to %s", format_type_be(type));
+}
+
+const char* name_of(const Node* part) {
+    switch (nodeTag(part)) {
+    case T_FuncExpr: {
+        const auto* const call = as<FuncExpr>(part);
+        if (call->funcformat == COERCE_EXPLICIT_CAST || call->funcformat == COERCE_IMPLICIT_CAST)
+            return name_of_cast(call->funcresulttype);
+        return psprintf("%s()", get_func_name(call->funcid));
+    }
+    case T_OpExpr:
+    case T_DistinctExpr:
+    case T_NullIfExpr:
+        return psprintf("the operator %s", get_opname(as<OpExpr>(part)->opno));
+    case T_ScalarArrayOpExpr:
+        return psprintf("the operator %s", get_opname(as<ScalarArrayOpExpr>(part)->opno));
+    case T_CoerceViaIO:
+        return name_of_cast(as<CoerceViaIO>(part)->resulttype);
+    case T_ArrayCoerceExpr:
+        return name_of_cast(as<ArrayCoerceExpr>(part)->resulttype);
+    default:
+        return "an expression";
+    }
+}
+
 bool is_total_case(const CaseExpr* expression) {
     if (!is_total(as_node(expression->arg))) return false;
     for (const CaseWhen* const when : items<const CaseWhen>(expression->args))
@@ -97,6 +133,14 @@ bool is_widening_cast(const FuncExpr* call) {
     const char* const name = to == INT4OID ? "int4" : to == INT8OID ? "int8" : to == FLOAT8OID ? "float8" : "numeric";
     return is_wider(to, getBaseType(exprType(static_cast<Node*>(linitial(call->args))))) &&
            strcmp(get_func_name(call->funcid), name) == 0;
+}
+
+Refusal refuse_partial(const char* whose, Node* expression) {
+    Node* part = expression;
+    find_partial(expression, &part);
+    if (IsA(part, Param)) return psprintf("%s has a parameter, or a column of an outer query", whose);
+    return psprintf("%s has %s, which may raise an error; compute it in a sub-query that ends in OFFSET 0", whose,
+                    name_of(part));
 }
 
 bool is_total(Node* expression) {

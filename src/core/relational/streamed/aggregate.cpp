@@ -110,7 +110,7 @@ class StreamedAggregate::Implementation {
         std::vector<const Message*> children;
         for (const StreamedChild& child : plan_.tables[table].children)
             children.push_back(messages_[child.table].get());
-        TablePass pass(plan_, table, std::move(children), *messages_[table], context_, context_.memory());
+        TablePass pass(plan_, table, std::move(children), *messages_[table], context_.memory());
         for (const KeyFilter& filter : filters_of(table)) pass.filter(filter, context_.memory());
         read_rows(table, pass);
         finish(table);
@@ -227,9 +227,9 @@ class StreamedAggregate::Implementation {
 
     void read_rows(int table, TablePass& rows) {
         RowBlocks blocks(context_, "aggregating a join", 0);
-        const auto add = [&](RowBatch::Column* columns, uint32_t count, const std::vector<const uint32_t*>& known = {},
-                             const uint32_t* numbers = nullptr) {
-            rows.add(columns, count, known, numbers);
+        const auto add = [&](RowBatch::Column* columns, uint32_t count, RunContext& context,
+                             const std::vector<const uint32_t*>& known = {}, const uint32_t* numbers = nullptr) {
+            rows.add(columns, count, context, known, numbers);
             if (rows.ranges().empty()) return;
             ranges_[table] = rows.ranges();
             (*widened_)();
@@ -245,13 +245,12 @@ class StreamedAggregate::Implementation {
                 const uint64_t left = held_[table]->rows() - row;
                 for (size_t c = 0; c < met.size(); c++) known[c] = met[c] ? met[c] + row : nullptr;
                 const auto count = static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows));
-                add(columns.data(), count, known, numbers ? numbers + row : nullptr);
+                add(columns.data(), count, context_, known, numbers ? numbers + row : nullptr);
                 blocks.advance(count);
             }
         } else {
             const auto add_batch = [&](RowBatch& batch, RunContext& context) {
-                rows.move_to(context);
-                add(batch.columns(), batch.rows);
+                add(batch.columns(), batch.rows, context);
             };
             for_each_batch(*sources_[table], plan_.tables[table].columns, context_, add_batch,
                            [&](uint32_t count) { blocks.advance(count); });

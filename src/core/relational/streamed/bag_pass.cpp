@@ -31,7 +31,7 @@ class BagPass::Worker {
             if (bag.nested[c]) nested_[c] = nest(plan, *bag.nested[c]);
             children.push_back(bag.nested[c] ? nested_[c].message.get() : bag.messages[c].get());
         }
-        pass_ = std::make_unique<TablePass>(plan, bag.table, std::move(children), own, context, memory);
+        pass_ = std::make_unique<TablePass>(plan, bag.table, std::move(children), own, memory);
     }
 
     // Rows add to this message of the bag from now on.
@@ -43,7 +43,7 @@ class BagPass::Worker {
             if (nested.worker && !nested.fill(begin, end, context_)) return;
         bag_.rows.join(begin, end, context_, memory_,
                        [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
-                           pass_->add(batch.columns(), batch.rows, known, numbers);
+                           pass_->add(batch.columns(), batch.rows, context_, known, numbers);
                        });
     }
 

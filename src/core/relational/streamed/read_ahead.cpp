@@ -92,7 +92,8 @@ class BatchRing {
     bool ended_ = false; // one of the threads has
 };
 
-// Whether a ring of batches is little of the memory that is left.
+// Whether a ring of batches takes little of the memory that is left: so little that messages of a size in whose reach
+// estimates of rows lie find theirs.
 bool ring_fits(const std::vector<StreamedType>& columns, const MemoryBudget& memory) {
     constexpr uint64_t min_share = 4;
     return max_waiting * RowBatch::max_rows * RowBatch::row_bytes(columns) <= memory.left() / min_share;

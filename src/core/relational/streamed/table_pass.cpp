@@ -8,10 +8,9 @@
 namespace btml::relational {
 
 TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
-                     RunContext& context, MemoryBudget& memory)
+                     MemoryBudget& memory)
     : table_(plan.tables[table]),
       own_(&own),
-      context_(&context),
       queries_(plan, table, children, own.layout()),
       matches_(children.size()),
       own_keys_(own.layout().full_key_words(), memory),
@@ -23,8 +22,8 @@ TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Mess
     }
 }
 
-void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known,
-                    const uint32_t* numbers) {
+void TablePass::add(const RowBatch::Column* columns, uint32_t rows, RunContext& context,
+                    const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
     columns_ = columns;
     numbers_ = numbers;
     rows_read_ += rows;
@@ -33,15 +32,15 @@ void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::v
     keep_keyed(table_.key);
     for (Filter& filter : filters_) apply(filter);
     for (size_t c = 0; c < children_.size(); c++) probe(children_[c], known.empty() ? nullptr : known[c]);
-    context_->worked(rows * (1 + filters_.size() + children_.size()));
+    context.worked(rows * (1 + filters_.size() + children_.size()));
     rows_kept_ += selected_count_;
     measure();
     matches_.columns = columns;
     if (may_meet_several())
-        for (uint32_t i = 0; i < selected_count_; i++) match_all(selected_[i], 0);
+        for (uint32_t i = 0; i < selected_count_; i++) match_all(selected_[i], 0, context);
     else
         match_once();
-    flush();
+    flush(context);
 }
 
 // Rows that have NULL in a key join nothing.
@@ -138,9 +137,9 @@ void TablePass::match_once() {
 }
 
 // Matches every combination of the entries that a row meets, those of the children before `child` being chosen.
-void TablePass::match_all(uint32_t row, size_t child) {
+void TablePass::match_all(uint32_t row, size_t child, RunContext& context) {
     if (child == children_.size()) {
-        if (matches_.count == Matches::max) flush();
+        if (matches_.count == Matches::max) flush(context);
         matches_.rows[matches_.count] = row;
         for (size_t c = 0; c < children_.size(); c++) matches_.from[c][matches_.count] = meets_[c];
         matches_.count++;
@@ -148,13 +147,13 @@ void TablePass::match_all(uint32_t row, size_t child) {
     }
     const Child& of = children_[child];
     if (!multiplies(of.join)) {
-        match_all(row, child + 1);
+        match_all(row, child + 1, context);
         return;
     }
     uint32_t number = of.first[row];
     do {
         meets_[child] = entry_of(of, number);
-        match_all(row, child + 1);
+        match_all(row, child + 1, context);
         number = number == none || !of.message->several() ? none : of.message->next(number);
     } while (number != none);
 }
@@ -188,7 +187,7 @@ void TablePass::copy_groups(KeyBatch& keys, size_t group, size_t child) const {
 }
 
 // Finds the entries that the matches add to by their keys.
-void TablePass::find_entries() {
+void TablePass::find_entries(RunContext& context) {
     KeyBatch& keys = own_keys_;
     const MessageLayout& layout = own_->layout();
     keys.count = matches_.count;
@@ -208,18 +207,18 @@ void TablePass::find_entries() {
         group += children_[c].message->layout().groups;
     }
     keys.hash();
-    own_->find_or_add(keys, matches_.to.data(), *context_);
+    own_->find_or_add(keys, matches_.to.data(), context);
 }
 
 // Adds the matches to the message and forgets them.
-void TablePass::flush() {
+void TablePass::flush(RunContext& context) {
     if (matches_.count == 0) return;
     if (own_->is_numbered())
         for (uint32_t i = 0; i < matches_.count; i++) matches_.to[i] = own_->numbered(numbers_[matches_.rows[i]]);
     else
-        find_entries();
+        find_entries(context);
     queries_.add(matches_);
-    context_->worked(matches_.count * (own_->layout().words + 2 * children_.size()));
+    context.worked(matches_.count * (own_->layout().words + 2 * children_.size()));
     matches_.count = 0;
 }
 

@@ -15,10 +15,8 @@ struct KeyFilter {
 class TablePass {
   public:
     // children: their messages, which are finished when rows are added, and may be others then. own: the table's.
-    // context: of the thread on which rows are added, which is polled by the work that they make: a row may meet many
-    // entries.
     TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
-              RunContext& context, MemoryBudget& memory);
+              MemoryBudget& memory);
 
     // Leaves out the rows whose keys the message lacks, as long as these are not few.
     void filter(const KeyFilter& filter, MemoryBudget& memory) {
@@ -26,12 +24,11 @@ class TablePass {
     }
     // Rows add to this message of the table from now on.
     void add_to(Message& own) { own_ = &own; }
-    // Rows are added on another thread from now on.
-    void move_to(RunContext& context) { context_ = &context; }
-    // At most RowBatch::max_rows rows. known: by child, the first entry that each row meets, or none; null where that
+    // At most RowBatch::max_rows rows. context: of the thread that this is called on, polled by the work that rows
+    // make: a row may meet many entries. known: by child, the first entry that each row meets, or none; null where that
     // is to be found. numbers: by row, the entry that it adds to, if the table's message is numbered.
-    void add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known = {},
-             const uint32_t* numbers = nullptr);
+    void add(const RowBatch::Column* columns, uint32_t rows, RunContext& context,
+             const std::vector<const uint32_t*>& known = {}, const uint32_t* numbers = nullptr);
 
     uint64_t rows_read() const { return rows_read_; }
     uint64_t rows_kept() const { return rows_kept_; }
@@ -63,17 +60,16 @@ class TablePass {
         return number == none ? child.message->null_entry() : child.message->entry(number);
     }
     void match_once();
-    void match_all(uint32_t row, size_t child);
+    void match_all(uint32_t row, size_t child, RunContext& context);
     void measure();
     bool may_meet_several() const;
-    void flush();
-    void find_entries();
+    void flush(RunContext& context);
+    void find_entries(RunContext& context);
     void fill_group(KeyBatch& keys, size_t word, size_t group, int column) const;
     void copy_groups(KeyBatch& keys, size_t group, size_t child) const;
 
     const StreamedTable& table_;
     Message* own_;
-    RunContext* context_;
     std::vector<Filter> filters_;
     std::vector<Child> children_; // in the plan's order
     QueryEvaluator queries_;
