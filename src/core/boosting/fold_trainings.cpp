@@ -11,9 +11,9 @@ namespace {
 constexpr std::chrono::milliseconds between_polls{10};
 
 // Serves a training that one thread grows now and another one next. Only the main thread asks the outer context.
-class FoldContext : public RunContext {
+class TrainingContext : public RunContext {
   public:
-    FoldContext(RunContext& outer, int threads, std::atomic<bool>& stopped)
+    TrainingContext(RunContext& outer, int threads, std::atomic<bool>& stopped)
         : RunContext(outer.memory(), threads), outer_(outer), stopped_(stopped) {}
     bool keep_going() override {
         if (std::this_thread::get_id() == main_ && !outer_.keep_going()) stopped_ = true;
@@ -31,7 +31,7 @@ class FoldContext : public RunContext {
 } // namespace
 
 struct FoldTrainings::Member {
-    FoldContext context;
+    TrainingContext context;
     ThreadTeam team;
     Training training;
 

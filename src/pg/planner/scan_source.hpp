@@ -43,7 +43,7 @@ class SharedScan {
                          std::exception_ptr* failure);
 
     PlanState* scan_;
-    MemoryContext scratch_; // emptied after each row, whose values may be large
+    MemoryContext scratch_; // is emptied after each row, whose values may be large
     MemoryBudget& memory_;
     const uint64_t max_kept_;
     std::vector<ScanSource*> waiting_; // that have not begun

@@ -14,7 +14,7 @@ namespace {
 using btml::test::caught;
 using btml::test::ImpatientContext;
 
-// So many batches of one row, whose value is the batch's number.
+// Gives so many batches of one row, whose value is the batch's number.
 class NumberSource : public RowSource {
   public:
     explicit NumberSource(int64_t batches, bool in_memory = false) : batches_(batches), in_memory_(in_memory) {}

@@ -84,7 +84,8 @@ struct Moments {
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context);
 
-// By row, the variance of the function given its values at the inducing points: signal − |v|². O(n·K²).
+// Returns by row the variance of the function given its values at the inducing points: signal − |v|². O(n·K²), on the
+// processor.
 Buffer<double> conditional_variances(const SmoothKernel& kernel, std::span<const double> inducing,
                                      const algebra::Cholesky& factor, const SmoothRows& rows, ThreadTeam& team,
                                      RunContext& context);

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t max_waiting = 16; // batches that were read and are not added
 constexpr uint64_t min_wakeful = 8;  // of them, until a thread that waits is woken: that takes as long as some 100 rows
 
-// Batches between the thread that reads and the one that adds.
+// Holds batches between the thread that reads and the one that adds.
 class BatchRing {
   public:
     BatchRing(RowSource& source, const std::vector<StreamedType>& columns, MemoryBudget& memory) : source_(source) {
