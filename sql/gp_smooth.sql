@@ -31,6 +31,16 @@ SELECT kernel, digest(model::text::btml.model) = digest(model) AS same FROM fitt
 SET btml.threads = 1;
 SELECT kernel, digest(btml.gp_fit('SELECT a, b, kind, y FROM wave ORDER BY md5(id::text)', 'y', kernel => kernel, exemplars => 60)) = digest(model) AS same FROM fitted WHERE kernel NOT IN ('auto', 'fitc') ORDER BY 1;
 RESET btml.threads;
+-- Exemplars of a source stay where they are: with all rows of a table, the process is that of which the rows are all exemplars.
+CREATE TABLE few AS SELECT * FROM wave WHERE id <= 80 AND b IS NOT NULL;
+SELECT kernel, max(abs((btml.predict_latent(given, few)).mean - (btml.predict_latent(chosen, few)).mean)) < 1e-3 AS same_means, max(abs((btml.predict_latent(given, few)).sd - (btml.predict_latent(chosen, few)).sd)) < 1e-3 AS same_deviations
+FROM few, unnest('{squared_exponential,matern52}'::text[]) kernel, LATERAL (SELECT btml.gp_fit('SELECT a, b, kind, y FROM few', 'y', kernel => kernel, exemplar_source => 'few') AS given, btml.gp_fit('SELECT a, b, kind, y FROM few', 'y', kernel => kernel, exemplar_objective => 'variance') AS chosen OFFSET 0) f WHERE few.id < 10 GROUP BY 1 ORDER BY 1;
+CREATE TABLE chosen AS SELECT wave.a, wave.b, wave.kind FROM btml.exemplars('SELECT id, a, b, kind FROM wave WHERE b IS NOT NULL', 40) e JOIN wave ON wave.id = e.id::int;
+SELECT btml.summary(model)->'metrics'->'exemplars' AS exemplars, (btml.gp_leave_one_out(model)).rmse < 0.5 AS close, digest(model) = digest(btml.gp_fit('SELECT a, b, kind, y FROM wave', 'y', kernel => 'matern52', options => '{"exemplar_source": "chosen"}')) AS same
+FROM btml.gp_fit('SELECT a, b, kind, y FROM wave', 'y', kernel => 'matern52', exemplar_source => 'chosen') model;
+SELECT id, abs(mean - sin(id::float8)) < 0.3 AS close FROM btml.gp_regression('SELECT a, y - b / 2 AS y FROM wave WHERE kind = ''low'' AND b IS NOT NULL', 'y', 'SELECT n AS id, n::float8 AS a FROM generate_series(1, 3) n', kernel => 'squared_exponential', exemplar_source => 'SELECT n / 4.0 AS a FROM generate_series(0, 42) n') ORDER BY 1;
+SELECT count(*) AS folds, bool_and(value < 0.5) AS close FROM btml.cross_validate('SELECT a, b, kind, y FROM wave', 'y', 3, method => 'gp', metric => 'rmse', options => '{"kernel": "matern52", "exemplar_source": "chosen"}');
+SELECT trial, options, score < 0.5 AS close FROM btml.tune('SELECT a, b, kind, y FROM wave', 'y', '{"kernel": ["matern52", "squared_exponential"]}', 2, 2, method => 'gp', metric => 'rmse', options => '{"exemplar_source": "chosen"}') ORDER BY trial;
 -- Held-out rows choose.
 SELECT (btml.summary(model)->'metrics'->>'holdout_rmse')::float8 < 0.1 AS close, btml.summary(model)->'metrics'->>'kernel' IS NOT NULL AS smooth FROM btml.gp_fit('SELECT a, b, kind, y, id % 5 = 0 AS held FROM wave', 'y', kernel => 'auto', exemplars => 60, evaluations => 200, holdout => 'held') model;
 CREATE FUNCTION refusal(arguments text, source text DEFAULT 'wave') RETURNS text LANGUAGE plpgsql AS $$
@@ -43,6 +53,9 @@ EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ': ' || SQLERRM || ' | ' || detail || ' | ' || hint;
 END $$;
 SELECT arguments, refusal(arguments) FROM unnest(ARRAY['kernel => ''matern''', 'kernel => NULL', 'kernel => ''matern52'', exemplars => 0', 'kernel => ''matern52'', exemplars => 5001', 'kernel => ''matern52'', members => 4', 'kernel => ''matern32'', combine => ''mixture''', 'kernel => ''squared_exponential'', bits => 4', 'kernel => ''matern32'', outside => ''clamp''', 'kernel => ''matern32'', evaluations => 10', 'kernel => ''matern32'', search => ''none''', 'kernel => ''matern32'', encoding => ''rank''', 'kernel => ''matern32'', inference => ''exact''', 'kernel => ''matern32'', inference => NULL', 'inference => ''fitc''', 'exemplars => 9', 'exemplar_objective => ''variance''']) arguments;
+SELECT arguments, refusal(arguments, 'SELECT a, b, kind, y FROM few') FROM unnest(ARRAY['kernel => ''matern32'', exemplars => 9', 'kernel => ''matern32'', exemplar_objective => ''variance''', 'kernel => ''tree''', 'kernel => ''matern32'', per_shard => true']) AS a, LATERAL (SELECT a || ', exemplar_source => ''few''' AS arguments) b;
+SELECT source, refusal(format('kernel => ''matern32'', exemplar_source => %L', source), 'SELECT a, b, kind, y FROM few') FROM unnest(ARRAY['', 'nowhere', 'SELECT a, b FROM few', 'SELECT a, b, id AS kind FROM few', 'SELECT a, kind AS b, kind FROM few', 'SELECT a, b, kind FROM few WHERE false', 'SELECT a, b, kind FROM few, generate_series(1, 70)', 'SELECT a, NULL::float8 AS b, kind FROM few', 'SELECT CASE id WHEN 3 THEN ''NaN'' ELSE a END AS a, b, kind FROM few ORDER BY id', 'SELECT ''-Infinity''::float8 AS a, b, kind FROM few', 'SELECT a, b, ''other'' AS kind FROM few', 'SELECT 1; SELECT 2']) source;
+SELECT btml.summary(model)->'metrics'->'exemplars' AS exemplars FROM btml.gp_fit('SELECT a, b, kind, y FROM few', 'y', kernel => 'matern32', exemplar_source => 'SELECT 1 AS a, 2 AS b, ''low'' AS kind FROM generate_series(1, 200)') model;
 SELECT refusal('kernel => ''matern32''', source) FROM unnest(ARRAY['SELECT 1 AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''Infinity''::float8 ELSE a END AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''NaN'' ELSE a END AS a, y FROM wave', 'SELECT a, y FROM wave WHERE false']) source;
 SELECT n, (btml.summary(model)->'metrics'->>'exemplars')::int AS exemplars, round(btml.predict(model, ARRAY[0.37])::numeric, 2) AS prediction FROM unnest(ARRAY[2, 3, 10]) n, btml.gp_fit(format('SELECT a, 5 + a AS y FROM wave WHERE id <= %s', n), 'y', kernel => 'squared_exponential') model ORDER BY 1;
 SELECT round(btml.predict(model, ARRAY[4])::numeric, 3) AS constant_target FROM btml.gp_fit('SELECT a, 7 AS y FROM wave', 'y', kernel => 'matern52', exemplars => 20) model;
@@ -53,5 +66,5 @@ SET client_min_messages = warning;
 SET btml.memory_limit = '4MB';
 SELECT refusal('kernel => ''matern52'', exemplars => 2000');
 RESET btml.memory_limit;
-DROP TABLE wave, fitted;
+DROP TABLE wave, few, chosen, fitted;
 DROP FUNCTION refusal, digest;

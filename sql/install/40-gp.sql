@@ -7,15 +7,15 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
     mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    inference text DEFAULT 'variational')
+    inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean, text) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean, text, text) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time linear in the
-rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
-kernel by way of exemplars (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
-varying_noise: as noisy as each point is; per_shard: a committee of the servers'' processes; features: all columns but target,
-holdout and weight, unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise, signal: in units of the
+join''s rows, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
+kernel by way of exemplars, of rows or of exemplar_source (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
+varying_noise: as noisy as each point is; per_shard: a committee of the servers'' processes; features: all other columns
+unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise, signal: in units of the
 target''s variance; same source, options, seed: same model; options: contrib_docs/gp.md';
 
 CREATE FUNCTION btml.gp_fit_members(source text, target name, features name[] DEFAULT NULL,
@@ -35,9 +35,9 @@ CREATE FUNCTION btml.gp_regression(source text, target name, queries text, featu
     seed bigint DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    inference text DEFAULT 'variational', OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
+    inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL, OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text) IS
+COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text, text) IS
 'btml.gp_fit and btml.predict_normal in one: mean and standard deviation of an observation at each row of queries, a table, view or SELECT with the features by name (more columns are ignored); id: its column id as text, NULL where that is NULL, or the number of the row from 1 where there is no such column';
 
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
@@ -120,9 +120,9 @@ CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    inference text DEFAULT 'variational', OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
+    inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text) IS
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text, text) IS
 'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws integer DEFAULT 1,
     seed bigint DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)

@@ -9,6 +9,7 @@
 #include "pg/bridge/result.hpp"
 #include "pg/fit_arguments.hpp"
 #include "pg/fit_coordinator.hpp"
+#include "pg/given_exemplars.hpp"
 #include "pg/model.hpp"
 #include "pg/prediction.hpp"
 #include "pg/query_points.hpp"
@@ -24,15 +25,27 @@ namespace {
 
 struct GpRequest : TrainingRequest {
     gp::Options options; // validated
+    GivenExemplars exemplars;
+
+    // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
+    GpRequest(const FitArguments& arguments, const gp::Options& defaults)
+        : TrainingRequest(read_training_request(arguments)),
+          options(read_options(arguments, defaults)),
+          exemplars(arguments, options) {
+        options.validate();
+    }
+
+  private:
+    static gp::Options read_options(const FitArguments& arguments, gp::Options options) {
+        arguments.read(gp::options_table, options);
+        return options;
+    }
 };
 
-// `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
 GpRequest read_request(const NamedArguments& call, const gp::Options& defaults) {
     const FitArguments arguments(call);
     arguments.check_names(gp::options_table);
-    GpRequest request{read_training_request(arguments), defaults};
-    arguments.read(gp::options_table, request.options);
-    return request;
+    return {arguments, defaults};
 }
 
 void tell_warnings(const FitResult& result, RunContext& context) {
@@ -75,10 +88,13 @@ TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
 
 // btml.gp_fit(source, target, features, …) → model
 BTML_FUNCTION(btml_gp_fit) {
-    const GpRequest request = read_request(NamedArguments(fcinfo), {});
+    GpRequest request = read_request(NamedArguments(fcinfo), {});
     BackendContext context("gp_fit", request.verbose);
     context.tell_minutes();
     if (request.options.per_shard) {
+        if (request.exemplars.are_given())
+            throw Error(ErrorCode::not_supported, "per_shard takes no exemplar_source", "",
+                        "Leave it out: every expert chooses exemplars of its own.");
         if (request.holdout)
             throw Error(ErrorCode::not_supported, "per_shard takes no holdout", "",
                         "Score the committee's predictions by btml.nll_normal over rows that it did not see.");
@@ -95,6 +111,7 @@ BTML_FUNCTION(btml_gp_fit) {
         return model_datum(result, context);
     }
     TrainingSet training = read_training_set(request, context);
+    request.exemplars.read(training.dataset, request.options, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result, context);
     return model_datum(result, context);
@@ -122,13 +139,14 @@ BTML_FUNCTION(btml_gp_fit_members) {
 // btml.gp_regression(source, target, queries, features, …) → table(id text, mean float8, sd float8)
 BTML_FUNCTION(btml_gp_regression) {
     const NamedArguments arguments(fcinfo);
-    const GpRequest request = read_request(arguments, {});
+    GpRequest request = read_request(arguments, {});
     const std::string queries = arguments.string("queries");
     ResultRows rows(fcinfo);
     BackendContext context("gp_regression", request.verbose);
     context.tell_minutes();
     TrainingSet training = read_training_set(request, context);
     const QueryPoints points(queries, gp::features_of(training.dataset), context);
+    request.exemplars.read(training.dataset, request.options, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result, context);
     gp::Predictor predictor(result.model);

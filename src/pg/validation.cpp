@@ -7,6 +7,7 @@
 #include "pg/boosting_source.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
+#include "pg/given_exemplars.hpp"
 #include "pg/tuning_space.hpp"
 
 namespace btml::pg {
@@ -144,12 +145,14 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     const TrainingRequest request = read_training_request(call.arguments);
     gp::Options options;
     call.arguments.read(gp::options_table, options);
+    const GivenExemplars exemplars(call.arguments, options);
     const GpMetric metric = gp_metric_of(call.named);
     ReadRows rows = read_rows(request, context);
     relational::Join& join = rows.training.join;
     relational::JoinRows held = relational::enumerate(join, context);
     take_contents(rows);
     Dataset dataset = make_dataset(std::move(join), std::move(held), rows.training.plan, context);
+    exemplars.read(dataset, options, context);
     Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
                     gp_metric_names[static_cast<size_t>(metric)]};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,

@@ -122,7 +122,7 @@ Texts all_texts() {
                       {"gp_fit_members",
                        gp::gp_fit_members_defaults(),
                        {"mean", "combine", "holdout", "options", "exclude", "kernel", "exemplars", "per_shard",
-                        "exemplar_objective", "varying_noise", "inference"}}});
+                        "exemplar_objective", "varying_noise", "inference", "exemplar_source"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
     add<kernel::Options>(texts, "kernel", kernel::options_table,
                          {{"kernel_sum", {}, {"prefixes"}},

@@ -354,8 +354,8 @@ const Encoding* Model::encoding() const {
 std::optional<double> Model::log_likelihood() const {
     if (mean) return std::nullopt; // the errors out of fold have one, not the targets
     if (const auto* const sparse = std::get_if<SparseModel>(&posterior)) {
-        const std::optional<double> bound = sparse->bound();
-        return bound ? std::optional(*bound - static_cast<double>(rows) * std::log(scale)) : std::nullopt;
+        const std::optional<double> of_scale = sparse->log_likelihood();
+        return of_scale ? std::optional(*of_scale - static_cast<double>(rows) * std::log(scale)) : std::nullopt;
     }
     const auto* const mixture = std::get_if<Mixture>(&posterior);
     return mixture ? std::optional(mixture->log_likelihood) : std::nullopt;

@@ -78,6 +78,10 @@ constexpr Option<Options> rows[] = {
         "a smooth kernel's posterior is the best that exemplars can tell of the process, or that "
         "of a process whose values are independent given those at the exemplars, so that what "
         "these leave counts as noise where it is left"),
+    argument<Options>("exemplar_source", "a table, view or SELECT",
+                      "its rows are the exemplars of a smooth kernel and stay where they are, so that `exemplars` and "
+                      "`exemplar_objective` are not given; it has the features by name")
+        .null_means(""),
 };
 
 // What scikit-learn, GPy and others call them.
@@ -123,13 +127,24 @@ void check_kernel_options(const Options& options) {
                                        of_smooth[] = {{"exemplars", options.exemplars != standard.exemplars},
                                                       {"exemplar_objective",
                                                        options.exemplar_objective != standard.exemplar_objective},
-                                                      {"inference", options.inference != standard.inference}};
+                                                      {"inference", options.inference != standard.inference},
+                                                      {"exemplar_source", options.given_exemplars != nullptr}};
     const bool tree = options.kernel == KernelChoice::tree;
     for (const auto& [name, is_changed] : tree ? std::span<const std::pair<const char*, bool>>(of_smooth) : of_trees)
         if (is_changed)
             throw Error(ErrorCode::invalid_argument,
                         format("kernel => '%s' takes no %s", name_of(options.kernel), name), "",
                         format("Use kernel => '%s', or leave out %s.", tree ? "matern52" : "tree", name));
+}
+
+void check_given_exemplars(const Options& options) {
+    const Options standard;
+    if (!options.given_exemplars) return;
+    const bool many = options.exemplars != standard.exemplars;
+    if (many || options.exemplar_objective != standard.exemplar_objective)
+        throw Error(ErrorCode::invalid_argument,
+                    format("exemplar_source takes no %s", many ? "exemplars" : "exemplar_objective"),
+                    "All its rows are exemplars, and stay where they are.", "Leave out one of the two.");
 }
 
 // They are in units of the target's variance, of which trees leave another.
@@ -168,6 +183,7 @@ constinit const OptionsTable<SampleOptions> sample_options_table{sample_rows};
 void Options::validate() const {
     options_table.check(*this);
     check_kernel_options(*this);
+    check_given_exemplars(*this);
     check_combination(*this);
     check_mean(*this);
     check_varying_noise(*this);

@@ -4,6 +4,7 @@
 #include "core/base/options_table.hpp"
 #include "core/gp/search/order_search.hpp"
 
+#include <memory>
 #include <optional>
 
 namespace btml::gp {
@@ -51,7 +52,13 @@ struct Options {
     ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
     std::optional<bool> varying_noise; // no, if not given
     Inference inference = Inference::variational;
+    // The exemplars, which stay where they are: row by row the features as Predictor takes them. Null: chosen of rows.
+    std::shared_ptr<const std::vector<double>> given_exemplars;
 
+    // Returns how many exemplars of so many rows there may be.
+    size_t max_exemplars(size_t rows, size_t features) const {
+        return given_exemplars ? given_exemplars->size() / features : std::min(rows, static_cast<size_t>(exemplars));
+    }
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;
 };

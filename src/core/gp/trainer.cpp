@@ -255,17 +255,18 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
 
 FitResult Trainer::fit_sparse(SmoothKind kind) {
     const TrainingColumns& training = training_;
-    context_.memory().require(
-        sparse_training_bytes(training.rows(), features_.size(), static_cast<size_t>(options_.exemplars)),
-        "a smooth Gaussian process");
+    const size_t exemplars = options_.max_exemplars(training.rows(), features_.size());
+    const bool fitc = options_.inference == Inference::fitc;
+    const auto given = options_.given_exemplars ? std::span(*options_.given_exemplars) : std::span<const double>();
+    context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars, fitc),
+                              "a smooth Gaussian process");
     FitResult result = empty_model();
     Model& model = result.model;
     time("training the sparse process", [&] {
         TrainedSparse trained = train_sparse(training, features_,
-                                             {kind, static_cast<size_t>(options_.exemplars), options_.noise,
-                                              options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed),
-                                              options_.exemplar_objective == ExemplarObjective::likelihood,
-                                              options_.inference == Inference::fitc},
+                                             {kind, exemplars, options_.noise, options_.signal, limits_.min_noise,
+                                              static_cast<uint64_t>(options_.seed),
+                                              options_.exemplar_objective == ExemplarObjective::likelihood, fitc, given},
                                              context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);

@@ -165,26 +165,28 @@ int factorized_depth(const PlannerInfo* root) {
     return depth;
 }
 
-// Whether a table before this one is the same relation, whose scan may serve both.
-bool may_share_scan(const JoinShape& join, int table) {
+// What the scan of a table costs at least: one scan, the cheapest of them, may serve all tables that are one relation.
+double min_scan_cost(const JoinShape& join, int table) {
     const auto relation = [&](int t) {
         const RelOptInfo* const of = join.tables[t].relation;
         return of->reloptkind == RELOPT_BASEREL ? join.root->simple_rte_array[of->relid]->relid : InvalidOid;
     };
-    if (relation(table) == InvalidOid) return false;
-    for (int t = 0; t < table; t++)
-        if (relation(t) == relation(table)) return true;
-    return false;
+    double cost = join.tables[table].path->total_cost;
+    if (relation(table) == InvalidOid) return cost;
+    for (int t = 0; t < join.table_count; t++) {
+        if (relation(t) != relation(table)) continue;
+        if (t < table) return 0; // is counted there
+        cost = std::min(cost, join.tables[t].path->total_cost);
+    }
+    return cost;
 }
 
 // Returns what no plan of ours costs less than, whatever its tree. That most queries of a few rows end here keeps their
 // planning short.
 double min_cost(const JoinShape& join) {
     double cost = start_cost();
-    for (int t = 0; t < join.table_count; t++) {
-        cost += join.tables[t].relation->rows * (cpu_tuple_cost + cpu_operator_cost);
-        if (!may_share_scan(join, t)) cost += join.tables[t].path->total_cost;
-    }
+    for (int t = 0; t < join.table_count; t++)
+        cost += join.tables[t].relation->rows * (cpu_tuple_cost + cpu_operator_cost) + min_scan_cost(join, t);
     return cost;
 }
 

@@ -66,6 +66,7 @@ algebra::Cholesky Collapsed::posterior_factor() const {
 }
 
 double Collapsed::set_noise(double noise) {
+    if (posterior_ && noise == noise_) return bound();
     noise_ = noise;
     posterior_.reset();
     posterior_.emplace(posterior_factor());

@@ -18,6 +18,7 @@ class FitcRows {
     SmoothRows under(double noise);
 
   private:
+    RunContext& context_;
     const SmoothRows rows_;
     const Buffer<double> variances_;
     Buffer<double> weights_;

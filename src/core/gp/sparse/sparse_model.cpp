@@ -122,8 +122,8 @@ std::vector<double> SparseModel::relevance() const {
 void SparseModel::encode(Writer& writer) const {
     parts_.coordinates.encode(writer);
     gp::encode(parts_.kernel, writer);
-    writer.put(parts_.bound.has_value());
-    if (parts_.bound) writer.put(*parts_.bound);
+    writer.put(parts_.log_likelihood.has_value());
+    if (parts_.log_likelihood) writer.put(*parts_.log_likelihood);
     writer.put(parts_.fitc);
     const size_t count = inducing_points();
     writer.put_count(count);
@@ -141,7 +141,7 @@ SparseModel SparseModel::decode(Reader& reader, int version, const std::vector<F
     if (kernel.inverse_lengths.size() != coordinates.numbers() || kernel.width() != width)
         corrupt_model(format("Its kernel has %zu coordinates, its points %zu.", kernel.width(), width));
     if (width == 0) corrupt_model("Its kernel compares nothing.");
-    const std::optional<double> bound = reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
+    const std::optional<double> log_likelihood = reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
     const bool fitc = version > 1 && reader.get_bool();
     const size_t count = reader.get_count((width + 1) * sizeof(double));
     if (count == 0 || count > max_inducing_points || reader.remaining() / sizeof(double) / ((count + 1) / 2) < count)
@@ -151,7 +151,7 @@ SparseModel SparseModel::decode(Reader& reader, int version, const std::vector<F
                 Buffer<double>(context.memory(), what, count * width),
                 Buffer<double>(context.memory(), what, count),
                 Buffer<double>(context.memory(), what, count * count),
-                bound,
+                log_likelihood,
                 fitc};
     for (double& coordinate : parts.inducing) coordinate = reader.get_finite();
     for (double& weight : parts.solution) weight = reader.get_finite();

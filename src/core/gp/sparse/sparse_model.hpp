@@ -21,8 +21,8 @@ class SparseModel {
         Buffer<double> inducing;  // K × width coordinates
         Buffer<double> solution;  // K
         Buffer<double> reduction; // K × K, symmetric
-        // Of the log marginal likelihood of the rows, nats, a bound, FITC's own likelihood; nothing after an update.
-        std::optional<double> bound;
+        // Holds a lower bound on the rows' log marginal likelihood, or FITC's own, in nats; nothing after an update.
+        std::optional<double> log_likelihood;
         bool fitc = false; // rows know of each other by the inducing points alone (FitcRows)
 
         size_t inducing_points() const { return solution.size(); }
@@ -39,7 +39,7 @@ class SparseModel {
     const SmoothKernel& kernel() const noexcept { return parts_.kernel; }
     const Coordinates& coordinates() const noexcept { return parts_.coordinates; }
     size_t inducing_points() const noexcept { return parts_.inducing_points(); }
-    std::optional<double> bound() const noexcept { return parts_.bound; }
+    std::optional<double> log_likelihood() const noexcept { return parts_.log_likelihood; }
     // By feature, how much of the prior variance points do not share that are a standard deviation, or a category,
     // apart.
     std::vector<double> relevance() const;

@@ -42,6 +42,7 @@ class SparseTrainer {
         : training_(training),
           context_(context),
           team_(context),
+          features_(features),
           coordinates_(columns, features, context),
           points_(coordinates_.all(columns, context)),
           rows_{points_.span(), columns.target.span(), columns.weight.span(), coordinates_.width()},
@@ -57,9 +58,10 @@ class SparseTrainer {
     // What is likelier of the rows that moves look at may predict others worse: who moves compares.
     TrainedSparse train() {
         learn_kernel();
-        Buffer<double> inducing = choose_inducing();
+        Buffer<double> inducing = training_.given.empty() ? choose_inducing() : given_inducing();
         TrainedSparse chosen = fit(inducing.span());
-        if (!training_.moves_points || inducing.size() >= points_.size()) return chosen;
+        const bool stays = !training_.moves_points || !training_.given.empty() || inducing.size() >= points_.size();
+        if (stays) return chosen;
         kernel_.noise = chosen.model.kernel().noise; // what the likelihood of few rows says may be far too little
         move_inducing(inducing);
         TrainedSparse moved = fit(inducing.span());
@@ -70,6 +72,7 @@ class SparseTrainer {
   private:
     void learn_kernel();
     Buffer<double> choose_inducing();
+    Buffer<double> given_inducing() const;
     void move_inducing(Buffer<double>& inducing);
     TrainedSparse fit(std::span<const double> inducing);
     // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
@@ -93,6 +96,7 @@ class SparseTrainer {
     const SparseTraining& training_;
     RunContext& context_;
     ThreadTeam team_;
+    const std::vector<Feature>& features_;
     const Coordinates coordinates_;
     const Buffer<double> points_;
     const SmoothRows rows_;
@@ -116,6 +120,25 @@ Buffer<double> SparseTrainer::choose_inducing() {
     const size_t count = training_.inducing_points;
     const std::vector<uint32_t> among = spread_rows(rows_.size(), candidates_of(count), training_.seed);
     return points_of(rows_, varied_rows(kernel_, rows_, among, count, team_, context_), context_.memory());
+}
+
+Buffer<double> SparseTrainer::given_inducing() const {
+    const size_t width = coordinates_.features(), count = training_.given.size() / width;
+    Buffer<double> inducing(context_.memory(), what, count * coordinates_.width());
+    for (size_t i = 0; i < count; i++) {
+        const auto features = training_.given.subspan(i * width, width);
+        for (size_t f = 0; f < width; f++)
+            if (features_[f].categorical && features[f] < 0)
+                throw Error(ErrorCode::invalid_argument,
+                            format("feature \"%s\" has a category in exemplar %zu that it has in no row",
+                                   features_[f].name.c_str(), i + 1));
+        if (coordinates_.find(features, inducing.data() + i * coordinates_.width())) continue;
+        const size_t f = *coordinates_.unlike(features);
+        throw Error(ErrorCode::invalid_argument,
+                    format("feature \"%s\" is %s in exemplar %zu, and in no row", features_[f].name.c_str(),
+                           is_null(features[f]) ? "NULL" : shortest(features[f]).c_str(), i + 1));
+    }
+    return inducing;
 }
 
 void SparseTrainer::move_inducing(Buffer<double>& inducing) {
@@ -155,7 +178,8 @@ TrainedSparse SparseTrainer::fit_fitc(SparseModel::Parts parts, double min_noise
     const double noise = training_.noise ? *training_.noise : fitc_noise(parts, min_noise);
     FitcRows rows(kernel_, parts.inducing.span(), rows_, team_, context_);
     const SmoothRows observed = rows.under(noise);
-    Collapsed collapsed(kernel_, parts.inducing.span(), observed, team_, context_);
+    parts.kernel.noise = noise;
+    Collapsed collapsed(parts.kernel, parts.inducing.span(), observed, team_, context_);
     take_posterior(collapsed, noise, parts);
     return scored(std::move(parts), collapsed.inverse(), observed);
 }
@@ -169,7 +193,8 @@ double SparseTrainer::fitc_noise(SparseModel::Parts& parts, double min_noise) {
     FitcRows rows(kernel_, parts.inducing.span(), few, team_, context_);
     return best_noise(min_noise, max_fall, [&](double noise) {
         const SmoothRows observed = rows.under(noise);
-        Collapsed collapsed(kernel_, parts.inducing.span(), observed, team_, context_);
+        parts.kernel.noise = noise;
+        Collapsed collapsed(parts.kernel, parts.inducing.span(), observed, team_, context_);
         take_posterior(collapsed, noise, parts);
         uncertainty::StandardisedErrors left_out(context_);
         return leave_rows_out(parts, collapsed.inverse(), observed, left_out, team_, context_).mean_nll;
@@ -215,7 +240,7 @@ double SparseTrainer::best_noise(double min_noise, double max_fall, const NllAt&
 void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts) {
     parts.kernel.noise = noise;
     collapsed.set_noise(noise);
-    parts.bound = parts.fitc ? collapsed.likelihood() : collapsed.bound();
+    parts.log_likelihood = parts.fitc ? collapsed.likelihood() : collapsed.bound();
     parts.solution = copy_of(collapsed.solution());
     parts.reduction = collapsed.reduction();
 }
@@ -239,16 +264,16 @@ std::vector<uint32_t> scored_rows(size_t rows, uint64_t seed) {
     return spread_rows(rows, max_scored_rows, seed);
 }
 
-uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points) {
-    const uint64_t width = 2 * features, k = std::min(rows, inducing_points), learned = std::min<size_t>(rows, 1'000);
+uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points, bool fitc) {
+    const uint64_t width = 2 * features, k = inducing_points, learned = std::min<size_t>(rows, 1'000);
     const uint64_t square = k * k, slab = CovarianceSlab::bytes(k, width) / sizeof(double);
     const uint64_t slab_to_learn = CovarianceSlab::bytes(learned, width) / sizeof(double);
     const uint64_t learning = 2 * learned * learned + 2 * slab_to_learn;
     const uint64_t choosing = std::min(rows, candidates_of(k)) * (k + 2 * width + 2);
     const uint64_t scoring = 6 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 4);
     const uint64_t moving = 6 * square + 2 * slab + 12 * k * width + std::min(rows, rows_of_move(k)) * (width + 3);
-    const uint64_t fitc = 2 * (rows + candidates_of(k)); // conditional variances and weights
-    return sizeof(double) * (rows * width + fitc + std::max({learning, choosing, moving, scoring}));
+    const uint64_t weighing = fitc ? 2 * (rows + candidates_of(k)) : 0; // conditional variances and weights
+    return sizeof(double) * (rows * width + weighing + std::max({learning, choosing, moving, scoring}));
 }
 
 } // namespace btml::gp

@@ -16,6 +16,8 @@ struct SparseTraining {
     uint64_t seed;
     bool moves_points = false; // from the rows that were chosen to where the likelihood is greatest
     bool fitc = false;         // the posterior is FITC's; the points and the kernel are the bound's all the same
+    // The points, if not chosen of the rows: one after the other, features as Predictor takes them. They do not move.
+    std::span<const double> given = {};
 };
 
 struct TrainedSparse {
@@ -26,7 +28,7 @@ struct TrainedSparse {
 };
 
 // Targets are standardised. The same bits for any number of threads. Errors: invalid_argument where no feature varies;
-// those of Coordinates; memory_limit.
+// for one that is given and like no row, named by its number from 1; those of Coordinates; memory_limit.
 TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Feature>& features,
                            const SparseTraining& training, RunContext& context);
 
@@ -34,6 +36,6 @@ TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Featur
 std::vector<uint32_t> scored_rows(size_t rows, uint64_t seed);
 
 // Bytes that train_sparse() needs at most, besides the rows.
-uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points);
+uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points, bool fitc);
 
 } // namespace btml::gp

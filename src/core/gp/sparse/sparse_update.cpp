@@ -45,7 +45,7 @@ bool condition_on(SparseModel::Parts& parts, std::span<const double> features, d
         parts.solution[u] += change[u] * residual / divisor;
         for (size_t v = 0; v < size; v++) parts.reduction[u * size + v] += change[u] * change[v] / divisor;
     }
-    parts.bound.reset();
+    parts.log_likelihood.reset();
     return true;
 }
 

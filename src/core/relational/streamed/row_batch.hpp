@@ -44,7 +44,7 @@ class RowSource {
   public:
     virtual ~RowSource() = default;
     // Fills the batch; no rows: there are no more. Values that the batch shows from elsewhere stay there until another
-    // table is read.
+    // table is read, or until the next batch where the rows are in memory.
     virtual void next(RowBatch& batch) = 0;
     // Whether the rows are in memory, so that to read them takes no time; known after the first batch.
     virtual bool is_in_memory() const { return false; }

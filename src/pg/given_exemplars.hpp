@@ -1,0 +1,24 @@
+// The argument exemplar_source of a Gaussian process: its rows are the exemplars.
+#pragma once
+
+#include "core/base/dataset.hpp"
+#include "core/gp/options.hpp"
+#include "pg/fit_arguments.hpp"
+
+namespace btml::pg {
+
+class GivenExemplars {
+  public:
+    // Has the options say that exemplars are given, where they are.
+    GivenExemplars(const FitArguments& arguments, gp::Options& options);
+
+    bool are_given() const { return source_.has_value(); }
+    // Puts them into the options, with features as the dataset has them. Errors: those of QueryPoints; invalid_argument
+    // for no rows, limit_exceeded for too many.
+    void read(const Dataset& dataset, gp::Options& options, RunContext& context) const;
+
+  private:
+    const std::optional<std::string> source_;
+};
+
+} // namespace btml::pg
