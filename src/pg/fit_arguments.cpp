@@ -94,6 +94,13 @@ std::optional<std::string> FitArguments::text(const char* name) const {
                   given && !given->is_null ? std::optional(given->text) : std::nullopt);
 }
 
+std::optional<std::string> FitArguments::source(const char* name) const {
+    const JsonOption* const given = find(name);
+    if (given && !given->is_null && !is_string(*given))
+        refuse(*given, "Valid values are tables, views and SELECTs, in quotes.");
+    return text(name);
+}
+
 std::optional<std::string> FitArguments::json(const char* name, const char* valid) const {
     const JsonOption* const given = find(name);
     return one_of(name, is_given(name) ? std::optional(json_text(call_.datum(name))) : std::nullopt,

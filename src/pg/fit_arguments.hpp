@@ -21,6 +21,7 @@ class FitArguments {
     std::optional<std::string> column(const char* name) const;
     std::optional<std::vector<std::string>> columns(const char* name) const;
     std::optional<std::string> text(const char* name) const;
+    std::optional<std::string> source(const char* name) const;
     // Returns a jsonb as text. valid: what an error says of an option that is neither an object nor an array.
     std::optional<std::string> json(const char* name, const char* valid) const;
     bool boolean(const char* name) const;

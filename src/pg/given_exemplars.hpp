@@ -9,12 +9,14 @@ namespace btml::pg {
 
 class GivenExemplars {
   public:
-    // Has the options say that exemplars are given, where they are.
+    // Where exemplars are given the options have some from now on, none yet, so that validate() says what contradicts
+    // them before anything is read.
     GivenExemplars(const FitArguments& arguments, gp::Options& options);
 
     bool are_given() const { return source_.has_value(); }
-    // Puts them into the options, with features as the dataset has them. Errors: those of QueryPoints; invalid_argument
-    // for no rows, limit_exceeded for too many.
+    // Puts them into the options, with features as the dataset has them and in an order that the source's does not
+    // change. Errors: those of QueryPoints; invalid_argument for no rows, and for values that tell nothing of any row
+    // of the dataset; limit_exceeded for too many.
     void read(const Dataset& dataset, gp::Options& options, RunContext& context) const;
 
   private:

@@ -27,7 +27,8 @@ struct GpRequest : TrainingRequest {
     gp::Options options; // validated
     GivenExemplars exemplars;
 
-    // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
+    // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid
+    // values.
     GpRequest(const FitArguments& arguments, const gp::Options& defaults)
         : TrainingRequest(read_training_request(arguments)),
           options(read_options(arguments, defaults)),

@@ -25,7 +25,8 @@ FitMemory::FitMemory(const Dataset& dataset, const Options& options) : columns_(
     if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic)
         count_trees(dataset, options);
     else
-        finish_ = sparse_training_bytes(dataset.rows, dataset.features.size(), options.max_exemplars(dataset.rows, dataset.features.size()),
+        finish_ = sparse_training_bytes(dataset.rows, dataset.features.size(),
+                                        options.max_exemplars(dataset.rows, dataset.features.size()),
                                         options.inference == Inference::fitc);
     if (options.varying_noise.value_or(false)) {
         static constexpr uint64_t columns_beside_features = 4; // targets, weights, errors and what is learned of them

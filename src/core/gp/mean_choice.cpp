@@ -67,7 +67,7 @@ auto MeanChoice::time(const char* phase, const Body& body) {
 
 Trained MeanChoice::over_zero(FitRows rows, const Options& options) {
     Trained trained = fit_process(std::move(rows), features_, options, estimate_, context_);
-    trained.result.model.options = options_;
+    trained.result.model.options = options_.kept(trained.result.model.features.size());
     return trained;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/options_table.hpp"
 #include "core/gp/search/order_search.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -52,12 +53,20 @@ struct Options {
     ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
     std::optional<bool> varying_noise; // no, if not given
     Inference inference = Inference::variational;
-    // The exemplars, which stay where they are: row by row the features as Predictor takes them. Null: chosen of rows.
+    // Holds exemplars that stay where they are, row by row, with features as Predictor takes them. Null: they are
+    // chosen of rows.
     std::shared_ptr<const std::vector<double>> given_exemplars;
 
     // Returns how many exemplars of so many rows there may be.
     size_t max_exemplars(size_t rows, size_t features) const {
         return given_exemplars ? given_exemplars->size() / features : std::min(rows, static_cast<size_t>(exemplars));
+    }
+    // Returns what a model keeps of them: of exemplars that were given their number.
+    Options kept(size_t features) const {
+        Options options = *this;
+        options.exemplars = static_cast<int>(given_exemplars ? max_exemplars(0, features) : exemplars);
+        options.given_exemplars.reset();
+        return options;
     }
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;

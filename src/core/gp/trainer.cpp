@@ -166,7 +166,7 @@ FitResult Trainer::empty_model() const {
     FitResult result;
     Model& model = result.model;
     model.features = features_;
-    model.options = options_;
+    model.options = options_.kept(features_.size());
     model.centre = spread_.centre;
     model.scale = spread_.scale;
     model.rows = training_.rows();
@@ -263,11 +263,11 @@ FitResult Trainer::fit_sparse(SmoothKind kind) {
     FitResult result = empty_model();
     Model& model = result.model;
     time("training the sparse process", [&] {
-        TrainedSparse trained = train_sparse(training, features_,
-                                             {kind, exemplars, options_.noise, options_.signal, limits_.min_noise,
-                                              static_cast<uint64_t>(options_.seed),
-                                              options_.exemplar_objective == ExemplarObjective::likelihood, fitc, given},
-                                             context_);
+        TrainedSparse trained = train_sparse(
+            training, features_,
+            {kind, exemplars, options_.noise, options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed),
+             options_.exemplar_objective == ExemplarObjective::likelihood, fitc, given},
+            context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);
         model.evaluations = trained.evaluations;

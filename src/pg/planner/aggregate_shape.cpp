@@ -64,10 +64,11 @@ Refusal find_sum(AggregateShape* shape, Factorize mode) {
     const FactorType* const type = factor_type(shape->argument_type);
     const bool rounds = shape->argument_type == FLOAT4OID && shape->function == AggregateFunction::sum;
     const bool is_float = type && type->held == StreamedType::number;
-    if (!type || !type->has_arithmetic) return "an aggregate is a sum, average or variance of a type that is not known here";
-    if (rounds) return "an aggregate is a sum of float4, which is rounded after every row; cast to float8";
+    if (!type || !type->has_arithmetic)
+        return "an aggregate is a sum, average or variance of a type that is not known here";
+    if (rounds) return "an aggregate is a sum of float4, which is rounded after every row, unlike one of float8";
     if (is_float && is_variance(shape->function))
-        return "an aggregate is a variance of floats, which is rounded after every row; cast to numeric";
+        return "an aggregate is a variance of floats, which is rounded after every row";
     shape->cell = is_float                              ? CellKind::number_sum
                   : type->held == StreamedType::integer ? CellKind::integer_sum
                                                         : CellKind::decimal_sum;

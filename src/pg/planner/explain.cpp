@@ -50,8 +50,10 @@ List* plan_under(const char* setting, const char* sql) {
 List* plan_under_both(const char* sql) {
     List *const with_on = plan_under("on", sql), *const with_exact = plan_under("exact", sql);
     List* lines = NIL;
+    Assert(list_length(with_on) == list_length(with_exact)); // both tell of every grouped query
     for (int i = 0; i < std::min(list_length(with_on), list_length(with_exact)); i++) {
-        char *const on = static_cast<char*>(list_nth(with_on, i)), *const exact = static_cast<char*>(list_nth(with_exact, i));
+        char *const on = static_cast<char*>(list_nth(with_on, i)), *const exact =
+                                                                       static_cast<char*>(list_nth(with_exact, i));
         if (strcmp(on, exact) == 0)
             lines = lappend(lines, on);
         else
@@ -61,13 +63,12 @@ List* plan_under_both(const char* sql) {
 }
 
 List* plan(const char* sql) {
-    ErrorContextCallback callback{error_context_stack,
-                                  [](void* text) { point_into(static_cast<const char*>(text)); },
+    ErrorContextCallback callback{error_context_stack, [](void* text) { point_into(static_cast<const char*>(text)); },
                                   const_cast<char*>(sql)};
     error_context_stack = &callback;
     const Factorize setting = factorize_aggregates();
-    List* const lines = setting == Factorize::off ? plan_under_both(sql)
-                                                  : plan_under(setting == Factorize::on ? "on" : "exact", sql);
+    List* const lines =
+        setting == Factorize::off ? plan_under_both(sql) : plan_under(setting == Factorize::on ? "on" : "exact", sql);
     error_context_stack = callback.previous;
     return lines;
 }

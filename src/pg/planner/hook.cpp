@@ -165,7 +165,7 @@ int factorized_depth(const PlannerInfo* root) {
     return depth;
 }
 
-// What the scan of a table costs at least: one scan, the cheapest of them, may serve all tables that are one relation.
+// Returns what the scan of a table costs at least: one scan, the cheapest, may serve all tables that are one relation.
 double min_scan_cost(const JoinShape& join, int table) {
     const auto relation = [&](int t) {
         const RelOptInfo* const of = join.tables[t].relation;

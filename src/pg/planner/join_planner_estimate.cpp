@@ -114,7 +114,7 @@ double JoinPlanner::estimate_bag_keys() const {
     return bytes;
 }
 
-// How many entries of their messages a row meets together on average: groups make several of a key.
+// Returns how many combinations of entries of its children a row meets on average: groups make several of a key.
 double JoinPlanner::matches_of_row(int place) const {
     double matches = 1;
     for (const StreamedChild& child : table(place).children) {

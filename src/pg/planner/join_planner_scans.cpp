@@ -99,8 +99,8 @@ bool JoinPlanner::read_from(int owner, int place, const std::vector<int>& owners
     return false;
 }
 
-// The bytes in which rows wait for tables that read them later, each column once; by place the table whose scan serves
-// it.
+// Returns the bytes in which rows wait for tables that read them later, each column once. owners: by place the table
+// whose scan serves it.
 double JoinPlanner::waiting_bytes(const std::vector<int>& owners) const {
     std::map<int, std::vector<StreamedType>> kept; // by owner; its first reader keeps nothing for itself
     std::vector<std::pair<int, ColumnReading>> known;

@@ -27,7 +27,7 @@ class Polynomial {
     Refusal joined_first(Node* expression, const char* flaw) const;
 
     const JoinShape& join_;
-    const char* const aggregate_; // its name
+    const char* const aggregate_; // names the one whose argument it is
     Form form_ = Form::any;
     List* terms_ = NIL;
     List* bounds_ = NIL;

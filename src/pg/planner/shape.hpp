@@ -157,5 +157,7 @@ bool is_total(Node* expression);
 
 // Says of an expression that is_total does not hold for what in it may raise an error. whose: "the argument of sum".
 Refusal refuse_partial(const char* whose, Node* expression);
+// Says it of this part of it.
+Refusal refuse_part(const char* whose, Node* part);
 
 } // namespace btml::pg::planner

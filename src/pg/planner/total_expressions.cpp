@@ -95,7 +95,8 @@ const char* name_of_cast(Oid type) {
     return psprintf("a cast to %s", format_type_be(type));
 }
 
-const char* name_of(const Node* part) {
+// Names what calls a function or reads a value; null for what only combines its parts.
+const char* name_of_call(const Node* part) {
     switch (nodeTag(part)) {
     case T_FuncExpr: {
         const auto* const call = as<FuncExpr>(part);
@@ -105,17 +106,45 @@ const char* name_of(const Node* part) {
     }
     case T_OpExpr:
     case T_DistinctExpr:
-    case T_NullIfExpr:
         return psprintf("the operator %s", get_opname(as<OpExpr>(part)->opno));
     case T_ScalarArrayOpExpr:
         return psprintf("the operator %s", get_opname(as<ScalarArrayOpExpr>(part)->opno));
+    case T_NullIfExpr:
+        return "NULLIF";
+    case T_MinMaxExpr:
+        return "GREATEST or LEAST";
     case T_CoerceViaIO:
         return name_of_cast(as<CoerceViaIO>(part)->resulttype);
     case T_ArrayCoerceExpr:
         return name_of_cast(as<ArrayCoerceExpr>(part)->resulttype);
+    case T_CoerceToDomain:
+        return name_of_cast(as<CoerceToDomain>(part)->resulttype);
+    case T_Var:
+        return "a whole row or a system column";
+    case T_SubPlan:
+    case T_AlternativeSubPlan:
+        return "a sub-query";
+    case T_Param:
+        return as<Param>(part)->paramkind == PARAM_EXTERN ? "a parameter"
+                                                          : "a sub-query, or a column of an outer query";
     default:
-        return "an expression";
+        return nullptr;
     }
+}
+
+const char* name_of(Node* part) {
+    if (const char* const call = name_of_call(part)) return call;
+    Node* inner = part;
+    find_partial(part, &inner);
+    const char* const call = inner == part ? nullptr : name_of_call(inner);
+    const char* const around = IsA(part, CoalesceExpr) ? "COALESCE"
+                               : IsA(part, CaseExpr)   ? "CASE"
+                                                       : "another expression";
+    return call ? psprintf("%s inside of %s", call, around) : "something other than columns, casts and comparisons";
+}
+
+bool may_raise(const Node* part) {
+    return !IsA(part, Var) && !IsA(part, Param) && !IsA(part, SubPlan) && !IsA(part, AlternativeSubPlan);
 }
 
 bool is_total_case(const CaseExpr* expression) {
@@ -138,9 +167,12 @@ bool is_widening_cast(const FuncExpr* call) {
 Refusal refuse_partial(const char* whose, Node* expression) {
     Node* part = expression;
     find_partial(expression, &part);
-    if (IsA(part, Param)) return psprintf("%s has a parameter, or a column of an outer query", whose);
-    return psprintf("%s has %s, which may raise an error; compute it in a sub-query that ends in OFFSET 0", whose,
-                    name_of(part));
+    return refuse_part(whose, part);
+}
+
+Refusal refuse_part(const char* whose, Node* part) {
+    return psprintf("%s has %s%s; compute it in a sub-query that ends in OFFSET 0", whose, name_of(part),
+                    may_raise(part) ? ", which may raise an error" : "");
 }
 
 bool is_total(Node* expression) {

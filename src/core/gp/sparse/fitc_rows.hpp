@@ -13,8 +13,8 @@ class FitcRows {
     FitcRows(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows, ThreadTeam& team,
              RunContext& context);
 
-    // Returns the rows with weights w' by which σ²/w' = σ²/w + v, for the noise σ² and the row's conditional variance v.
-    // They last until the next call.
+    // Returns the rows with weights w' by which σ²/w' = σ²/w + v, for the noise σ² and the row's conditional variance
+    // v. They last until the next call.
     SmoothRows under(double noise);
 
   private:

@@ -42,7 +42,6 @@ class SparseTrainer {
         : training_(training),
           context_(context),
           team_(context),
-          features_(features),
           coordinates_(columns, features, context),
           points_(coordinates_.all(columns, context)),
           rows_{points_.span(), columns.target.span(), columns.weight.span(), coordinates_.width()},
@@ -96,7 +95,6 @@ class SparseTrainer {
     const SparseTraining& training_;
     RunContext& context_;
     ThreadTeam team_;
-    const std::vector<Feature>& features_;
     const Coordinates coordinates_;
     const Buffer<double> points_;
     const SmoothRows rows_;
@@ -122,22 +120,15 @@ Buffer<double> SparseTrainer::choose_inducing() {
     return points_of(rows_, varied_rows(kernel_, rows_, among, count, team_, context_), context_.memory());
 }
 
+// Leaves out points that are like no row: they have nothing to do with any.
 Buffer<double> SparseTrainer::given_inducing() const {
-    const size_t width = coordinates_.features(), count = training_.given.size() / width;
-    Buffer<double> inducing(context_.memory(), what, count * coordinates_.width());
-    for (size_t i = 0; i < count; i++) {
-        const auto features = training_.given.subspan(i * width, width);
-        for (size_t f = 0; f < width; f++)
-            if (features_[f].categorical && features[f] < 0)
-                throw Error(ErrorCode::invalid_argument,
-                            format("feature \"%s\" has a category in exemplar %zu that it has in no row",
-                                   features_[f].name.c_str(), i + 1));
-        if (coordinates_.find(features, inducing.data() + i * coordinates_.width())) continue;
-        const size_t f = *coordinates_.unlike(features);
-        throw Error(ErrorCode::invalid_argument,
-                    format("feature \"%s\" is %s in exemplar %zu, and in no row", features_[f].name.c_str(),
-                           is_null(features[f]) ? "NULL" : shortest(features[f]).c_str(), i + 1));
-    }
+    const size_t width = coordinates_.features();
+    Buffer<double> inducing(context_.memory(), what);
+    std::vector<double> point(coordinates_.width());
+    for (size_t at = 0; at < training_.given.size(); at += width)
+        if (coordinates_.find(training_.given.subspan(at, width), point.data()))
+            for (const double x : point) inducing.push_back(x);
+    if (inducing.size() == 0) throw Error(ErrorCode::invalid_argument, "no exemplar is like any row");
     return inducing;
 }
 

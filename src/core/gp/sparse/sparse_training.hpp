@@ -28,7 +28,7 @@ struct TrainedSparse {
 };
 
 // Targets are standardised. The same bits for any number of threads. Errors: invalid_argument where no feature varies;
-// for one that is given and like no row, named by its number from 1; those of Coordinates; memory_limit.
+// or no point that is given is like any row; those of Coordinates; memory_limit.
 TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Feature>& features,
                            const SparseTraining& training, RunContext& context);
 

@@ -92,8 +92,8 @@ class BatchRing {
     bool ended_ = false; // one of the threads has
 };
 
-// Whether a ring of batches takes little of the memory that is left: so little that messages of a size in whose reach
-// estimates of rows lie find theirs.
+// Whether a ring of batches takes so little of the memory that is left that messages of the size that was planned still
+// find theirs: there is twice as much as they need.
 bool ring_fits(const std::vector<StreamedType>& columns, const MemoryBudget& memory) {
     constexpr uint64_t min_share = 4;
     return max_waiting * RowBatch::max_rows * RowBatch::row_bytes(columns) <= memory.left() / min_share;
