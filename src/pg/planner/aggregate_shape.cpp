@@ -45,7 +45,8 @@ constexpr Refusal floats_need_on = "an aggregate over floats is only taken with 
 Refusal find_extremum(AggregateShape* shape, Factorize mode) {
     const bool least = shape->function == AggregateFunction::min;
     const FactorType* const type = factor_type(shape->argument_type);
-    if (!type) return "an aggregate is a min or max of a type that is not known here";
+    if (!type)
+        return "an aggregate is a min or max of something other than numbers, booleans, dates, times and timestamps";
     switch (type->held) {
     case StreamedType::integer:
         shape->cell = least ? CellKind::integer_min : CellKind::integer_max;
@@ -93,7 +94,7 @@ Refusal find_function(AggregateShape* shape, Factorize mode) {
             shape->function = known.function;
             return find_extremum(shape, mode);
         }
-    return "an aggregate is none of count, sum, avg, min, max, bool_and, bool_or, every, variance and stddev";
+    return psprintf("%s is none of count, sum, avg, min, max, bool_and, bool_or, every, variance and stddev", name);
 }
 
 Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
@@ -118,7 +119,6 @@ Refusal refuse_form(const Aggref* aggref) {
     if (aggref->aggdistinct) return "an aggregate has DISTINCT";
     if (aggref->aggorder) return "an aggregate has ORDER BY";
     if (aggref->agglevelsup != 0) return "an aggregate belongs to an outer query";
-    if (aggref->aggvariadic || list_length(aggref->args) > 1) return "an aggregate has several arguments";
     if (aggref->aggsplit != AGGSPLIT_SIMPLE) return "an aggregate is one part of several";
     return nullptr;
 }
@@ -167,7 +167,7 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
         group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)
-        return "a grouping column has a type in which equal values may differ";
+        return "a grouping column has a type in which equal values may differ, or are not known not to";
     return nullptr;
 }
 

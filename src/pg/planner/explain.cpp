@@ -80,7 +80,9 @@ BTML_FUNCTION(btml_explain_factorized) {
     const List* const lines = pg_call([&] { return plan(sql.c_str()); });
     ResultRows rows(fcinfo);
     for (const char* const line : items<const char>(lines)) rows.add_row(std::string_view(line));
-    if (!lines) rows.add_row(std::string_view("not factorized, since it has no aggregates over a join"));
+    if (!lines)
+        rows.add_row(
+            std::string_view("not factorized, since it has no aggregates over a join (functions are not looked into)"));
     return rows.done();
 }
 

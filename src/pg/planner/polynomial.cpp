@@ -13,7 +13,7 @@ namespace {
 
 constexpr int max_terms = 16;
 constexpr Refusal too_many_terms = "an aggregate's argument has more than 16 terms";
-constexpr const char* no_polynomial = "is no sum of products of factors of one table each";
+constexpr const char* no_polynomial = "brings columns of several tables together by something other than +, - and *";
 
 bool is_float(const Node* expression) {
     const Oid type = exprType(expression);
