@@ -129,16 +129,16 @@ double JoinPlanner::matches_of_row(int place) const {
 }
 
 // Costs as of PostgreSQL's own nodes: a row that is read and hashed for each child, and what it meets there that is
-// hashed for the table's own key and added up.
+// hashed for the table's own key and added up. A bag's row passes through no node, and costs half an operator to find.
 void JoinPlanner::estimate() {
     for (size_t i = 0; i < planned_.tables.size(); i++) {
         const int place = static_cast<int>(i);
         const auto children = static_cast<double>(table(place).children.size());
         const auto sums = static_cast<double>(table(place).queries.size());
         const double rows = is_bag(place) ? estimate_bag(place) : join_.tables[planned_.tables[place]].relation->rows;
-        planned_.cost += rows * (cpu_tuple_cost + cpu_operator_cost * children);
+        planned_.cost +=
+            rows * ((is_bag(place) ? 0.5 * cpu_operator_cost : cpu_tuple_cost) + cpu_operator_cost * children);
         planned_.cost += rows * matches_of_row(place) * cpu_operator_cost * (1 + sums);
-        if (is_bag(place)) planned_.cost += rows * 0.5 * cpu_operator_cost;
         const double keys = place == root() ? groups_ : estimate_keys(place);
         planned_.memory += Message::max_bytes(MessageLayout(planned_.plan.streamed, place).words, keys, rows);
         if (table(place).held) planned_.memory += rows * static_cast<double>(RowBatch::row_bytes(table(place).columns));
