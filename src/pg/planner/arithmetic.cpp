@@ -183,20 +183,6 @@ bool is_arithmetic(Node* expression) {
     return take_apart(expression, &parts) && is_arithmetic(parts.left) && (!parts.right || is_arithmetic(parts.right));
 }
 
-static bool find_not_arithmetic(Node* node, void* found) {
-    if (!node) return false;
-    if (btml_compat_walk(node, find_not_arithmetic, found)) return true;
-    if (IsA(node, List) || is_arithmetic(node)) return false;
-    *static_cast<Node**>(found) = node;
-    return true;
-}
-
-Node* innermost_not_arithmetic(Node* expression) {
-    Node* part = expression;
-    find_not_arithmetic(expression, &part);
-    return part;
-}
-
 void derive(RowBatch& batch, int column, const DerivedColumn& derived, Oid type, Oid left_type) {
     const RowBatch::Column& to = batch.columns()[column];
     const RowBatch::Column& left = batch.columns()[derived.left];

@@ -22,8 +22,6 @@ bool take_apart(Node* expression, Arithmetic* arithmetic);
 
 // Tells whether all of the expression is arithmetic over what is_total.
 bool is_arithmetic(Node* expression);
-// Returns the innermost part for which that does not hold, of an expression that is no arithmetic.
-Node* innermost_not_arithmetic(Node* expression);
 
 // Says in a stored plan how a column is computed from columns before it.
 struct DerivedColumn {

@@ -108,7 +108,7 @@ Refusal Polynomial::add_factor(Node* expression, List** terms) {
     auto* const term = allocate<Term>();
     *factor = {join_.table_of(join_.relids(expression)), reinterpret_cast<Expr*>(expression)};
     const char* const whose = psprintf("the argument of %s", aggregate_);
-    if (!is_arithmetic(expression)) return refuse_part(whose, innermost_not_arithmetic(expression));
+    if (!is_arithmetic(expression)) return refuse_part(whose, innermost_without(is_arithmetic, expression));
     if (factor->table < 0 && !IsA(expression, Const)) return psprintf("%s has a factor without a column", whose);
     if (const Refusal refusal = refuse_inner_side(join_, factor->table, expression)) return refusal;
     if (IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull)

@@ -155,6 +155,9 @@ bool is_widening_cast(const FuncExpr* call);
 // raise an error for any row: it is evaluated for rows that the join leaves out, too.
 bool is_total(Node* expression);
 
+// Returns the innermost part for which it does not hold, of an expression for which it does not.
+Node* innermost_without(bool (*holds)(Node*), Node* expression);
+
 // Says of an expression that is_total does not hold for what in it may raise an error. whose: "the argument of sum".
 Refusal refuse_partial(const char* whose, Node* expression);
 // Says it of this part of it.

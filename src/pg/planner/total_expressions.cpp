@@ -82,12 +82,17 @@ const T* as(const Node* node) {
     return reinterpret_cast<const T*>(node);
 }
 
-// Finds the innermost part of an expression that may raise an error.
-bool find_partial(Node* node, void* found) {
+struct PartSearch {
+    bool (*holds)(Node*);
+    Node* found;
+};
+
+bool find_part(Node* node, void* context) {
     if (!node) return false;
-    if (btml_compat_walk(node, find_partial, found)) return true;
-    if (IsA(node, List) || is_total(node)) return false;
-    *static_cast<Node**>(found) = node;
+    if (btml_compat_walk(node, find_part, context)) return true;
+    auto* const search = static_cast<PartSearch*>(context);
+    if (IsA(node, List) || search->holds(node)) return false;
+    search->found = node;
     return true;
 }
 
@@ -134,8 +139,7 @@ const char* name_of_call(const Node* part) {
 
 const char* name_of(Node* part) {
     if (const char* const call = name_of_call(part)) return call;
-    Node* inner = part;
-    find_partial(part, &inner);
+    const Node* const inner = innermost_without(is_total, part);
     const char* const call = inner == part ? nullptr : name_of_call(inner);
     const char* const around = IsA(part, CoalesceExpr) ? "COALESCE"
                                : IsA(part, CaseExpr)   ? "CASE"
@@ -164,10 +168,14 @@ bool is_widening_cast(const FuncExpr* call) {
            strcmp(get_func_name(call->funcid), name) == 0;
 }
 
+Node* innermost_without(bool (*holds)(Node*), Node* expression) {
+    PartSearch search = {holds, expression};
+    find_part(expression, &search);
+    return search.found;
+}
+
 Refusal refuse_partial(const char* whose, Node* expression) {
-    Node* part = expression;
-    find_partial(expression, &part);
-    return refuse_part(whose, part);
+    return refuse_part(whose, innermost_without(is_total, expression));
 }
 
 Refusal refuse_part(const char* whose, Node* part) {
