@@ -3,6 +3,7 @@
 \i test/data/baseball/load.sql
 \set ON_ERROR_STOP off
 SET max_parallel_workers_per_gather = 0;
+SET hash_mem_multiplier = 2; -- the default since 15
 
 SELECT btml.version() IS NOT NULL AS loaded;  -- loads the module into this session
 SET btml.factorize_aggregates = exact;
@@ -22,6 +23,18 @@ EXPLAIN (COSTS off) SELECT p.birthcountry, count(*), avg(other.salary)
 FROM baseball.people p JOIN baseball.salaries own USING (playerid) JOIN baseball.salaries other USING (teamid)
 GROUP BY p.birthcountry;
 SET btml.factorize_aggregates = exact;
+
+SELECT * FROM btml.explain_factorized($$
+    SELECT p.playerid, other.yearid, count(*), avg(other.salary)
+    FROM baseball.people p JOIN baseball.salaries own USING (playerid) JOIN baseball.salaries other USING (teamid)
+    GROUP BY p.playerid, other.yearid $$);
+
+SET work_mem = '64MB';
+SELECT * FROM btml.explain_factorized($$
+    SELECT p.playerid, other.yearid, count(*), avg(other.salary)
+    FROM baseball.people p JOIN baseball.salaries own USING (playerid) JOIN baseball.salaries other USING (teamid)
+    GROUP BY p.playerid, other.yearid $$);
+RESET work_mem;
 
 SELECT * FROM btml.explain_factorized($$
     SELECT p.birthcountry, count(DISTINCT other.playerid)

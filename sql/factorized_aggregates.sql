@@ -165,6 +165,15 @@ SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k), LATERAL (SELE
 SELECT compare('SELECT count(*) FROM a JOIN c USING (k) WHERE EXISTS (SELECT FROM b JOIN c d USING (m) WHERE b.k = a.k AND d.w < a.x)');
 SELECT compare('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x + b.z = c.w');
 
+-- The rows of a cycle's bag cost less than those of a plan's node.
+CREATE TABLE paid AS SELECT i % 20 AS team, i * 7919 % 1000 AS player, i * 104729::bigint % 20 AS year FROM generate_series(1, 5000) i;
+CREATE INDEX ON paid (year, team);
+ANALYZE paid;
+SET max_parallel_workers_per_gather = 0;
+SELECT * FROM btml.explain_factorized('SELECT count(*) FROM paid a JOIN paid b ON a.team = b.team JOIN paid c ON b.player = c.player AND c.year = a.year');
+RESET max_parallel_workers_per_gather;
+DROP TABLE paid;
+
 -- What is left to the ordinary plan, and why.
 CREATE FUNCTION why(query text) RETURNS text LANGUAGE SQL AS $$ SELECT string_agg(line, E'\n') FROM btml.explain_factorized(query) line $$;
 SELECT why('SELECT count(*) FROM a');
