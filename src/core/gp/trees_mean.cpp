@@ -46,13 +46,28 @@ Dataset empty_dataset(uint64_t rows, RunContext& context) {
     return dataset;
 }
 
+// Lends the ids of a table, or finds where they are lent.
+int table_of(const TrainingColumn& column, Dataset& dataset, RunContext& context) {
+    if (!column.ids) return 0;
+    const uint32_t* const ids = column.ids->data();
+    const auto lent = std::find_if(dataset.tables.begin(), dataset.tables.end(),
+                                   [&](const DataTable& table) { return table.lent == ids; });
+    const auto table = static_cast<int>(lent - dataset.tables.begin());
+    if (lent == dataset.tables.end())
+        dataset.tables.push_back(
+            {std::max(column.numbers.size(), column.codes.size()), Buffer<uint32_t>(context.memory(), what), ids});
+    return table;
+}
+
+// Of rows that outlive it.
 Dataset dataset_of(const TrainingColumns& rows, const std::vector<Feature>& features, RunContext& context) {
     Dataset dataset = empty_dataset(rows.rows(), context);
     dataset.target = copy_of(rows.target, context);
     dataset.weight = copy_of(rows.weight, context);
     for (size_t f = 0; f < features.size(); f++) {
         const auto& [name, type, categorical, categories] = features[f];
-        dataset.features.push_back({name, type, categorical ? FeatureKind::category : FeatureKind::number, 0,
+        const int table = table_of(rows.features[f], dataset, context);
+        dataset.features.push_back({name, type, categorical ? FeatureKind::category : FeatureKind::number, table,
                                     copy_of(rows.features[f].numbers, context),
                                     copy_of(rows.features[f].codes, context), categories});
     }

@@ -287,6 +287,94 @@ TEST(GaussianProcess, OrderOfRowsAndThreadsLeaveNoTrace) {
     }
 }
 
+Options smooth_options(KernelChoice kernel) {
+    Options options;
+    options.kernel = kernel;
+    return options;
+}
+
+TEST(GaussianProcess, FeaturesStayInTheirTables) {
+    constexpr size_t distinct = 9;
+    const std::vector<std::pair<const char*, std::function<void(Options&)>>> ways{
+        {"mixture", [](Options& options) { options.members = 2; }},
+        {"ranks", [](Options& options) { options.encoding = NumberEncoding::rank; }},
+        {"sum",
+         [](Options& options) {
+             options.combine = Combine::kernel_sum;
+             options.search = Search::local;
+             options.evaluations = 60;
+         }},
+        {"boosted", [](Options& options) { options.combine = Combine::boosted; }},
+        {"trees as the mean", [](Options& options) { options.mean = Mean::boosted; }},
+        {"varying noise", [](Options& options) { options.varying_noise = true; }},
+        {"smooth", [](Options& options) { options = smooth_options(KernelChoice::matern52); }},
+        {"fitc",
+         [](Options& options) {
+             options = smooth_options(KernelChoice::squared_exponential);
+             options.inference = Inference::fitc;
+         }},
+        {"best", [](Options& options) { options = smooth_options(KernelChoice::automatic); }},
+    };
+    for (const auto& [name, set] : ways)
+        for (const bool holdout : {false, true}) {
+            const DataShape shape{true, holdout};
+            std::vector<PlainRow> rows = star_rows(120, distinct, 5);
+            for (size_t i = 0; i < rows.size(); i++) {
+                rows[i].weight = static_cast<double>(1 + i % 3);
+                rows[i].held_out = i % 4 == 0;
+            }
+            Options options = plain_options();
+            set(options);
+            QuietContext context(2);
+            const std::string bytes = bytes_of(fit(star_of(rows, distinct, shape, context), options, context).model);
+            EXPECT_EQ(bytes, bytes_of(fit_rows(rows, options, shape, context).model)) << name;
+        }
+}
+
+TEST(GaussianProcess, ColumnsOfATableTakeFurtherRows) {
+    constexpr size_t distinct = 9;
+    QuietContext context;
+    const std::vector<PlainRow> rows = star_rows(60, distinct, 5);
+    TrainingColumns join = expand(star_of(rows, distinct, {}, context), context).training;
+    TrainingColumns flat = expand(dataset_of(rows, {}, context), context).training;
+    ASSERT_TRUE(join.features[1].ids);
+    const TrainingColumns copied = copy(join, context);
+    for (TrainingColumns* columns : {&join, &flat}) {
+        add_row(*columns, std::vector<double>{2.5, null_number, 3}, 7);
+        take_row(*columns, 4);
+    }
+    std::vector<double> of_join(3), of_flat(3);
+    for (size_t row = 0; row < 60; row++) {
+        join.read_row(row, of_join);
+        flat.read_row(row, of_flat);
+        for (size_t f = 0; f < 3; f++)
+            EXPECT_EQ(std::bit_cast<uint64_t>(of_join[f]), std::bit_cast<uint64_t>(of_flat[f]));
+    }
+    EXPECT_EQ(copied.features[1].view().rows(), 60u);
+}
+
+TEST(GaussianProcess, MemoryOfAJoinIsEstimated) {
+    constexpr size_t distinct = 9;
+    const std::vector<PlainRow> rows = star_rows(600, distinct, 5);
+    const auto star = [&](RunContext& context) { return star_of(rows, distinct, {}, context); };
+    Options options = plain_options();
+    expect_memory_is_estimated(star, options);
+    options.combine = Combine::boosted;
+    expect_memory_is_estimated(star, options);
+    const auto held_by_rows_of = [](auto&& make_data) {
+        QuietContext context;
+        Dataset data = make_data(context);
+        const auto expected = static_cast<int64_t>(context.memory().used()) + expansion_bytes(data).growth;
+        const TrainingData expanded = expand(std::move(data), context);
+        const auto held = static_cast<int64_t>(context.memory().used());
+        EXPECT_LE(held, expected);
+        return held;
+    };
+    const int64_t flat = held_by_rows_of([&](RunContext& context) { return dataset_of(rows, {}, context); });
+    constexpr int64_t bytes_of_values = 12, bytes_of_id = 4, of_table = 500; // of a row
+    EXPECT_LT(held_by_rows_of(star), flat - (bytes_of_values - bytes_of_id) * 600 + of_table);
+}
+
 TEST(GaussianProcess, ExtremesAreFinite) {
     QuietContext context;
     const auto expect_finite = [&](const std::vector<PlainRow>& rows, const char* what) {

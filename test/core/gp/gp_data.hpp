@@ -8,6 +8,7 @@
 #include "core/gp/outside.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
+#include <functional>
 #include <optional>
 
 namespace btml::gp::test {
@@ -68,6 +69,33 @@ inline Dataset dataset_of(const std::vector<PlainRow>& rows, const DataShape& sh
     return data;
 }
 
+// Rows of which every `distinct` one has the second number and the category of the same row of a table.
+inline std::vector<PlainRow> star_rows(size_t count, size_t distinct, uint64_t seed) {
+    std::vector<PlainRow> rows = random_rows(count, seed);
+    for (size_t i = distinct; i < count; i++) {
+        rows[i].x2 = rows[i % distinct].x2;
+        rows[i].label = rows[i % distinct].label;
+    }
+    return rows;
+}
+
+// The same, with these two features in a table of their own, which has one row more that no other goes to.
+inline Dataset star_of(const std::vector<PlainRow>& rows, size_t distinct, const DataShape& shape,
+                       RunContext& context) {
+    Dataset data = dataset_of(rows, shape, context);
+    std::vector<PlainRow> table(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(distinct));
+    table.push_back({0, 1e6, "d", 0});
+    Dataset star = dataset_of(table, {}, context);
+    Buffer<uint32_t> ids(context.memory(), "row ids");
+    for (size_t i = 0; i < rows.size(); i++) ids.push_back(static_cast<uint32_t>(i % distinct));
+    data.tables.push_back({table.size(), std::move(ids)});
+    for (const size_t f : {1, 2}) {
+        data.features[f] = std::move(star.features[f]);
+        data.features[f].table = 1;
+    }
+    return data;
+}
+
 inline Options plain_options() {
     Options options;
     options.search = Search::none;
@@ -99,21 +127,30 @@ inline Model model_of(const std::string& bytes, RunContext& context) {
 }
 
 // Expects that a fit with too little memory is refused before it starts, and that it runs with some that is enough.
-inline void expect_memory_is_estimated(const std::vector<PlainRow>& rows, const Options& options) {
+inline void expect_memory_is_estimated(const std::function<Dataset(RunContext&)>& make_data, const Options& options) {
     QuietContext large;
-    const Dataset data = dataset_of(rows, {}, large);
+    const Dataset data = make_data(large);
     const uint64_t held = large.memory().used();
     bool enough = false;
     for (uint64_t limit = held; limit < 500 * held && !enough; limit += limit / 4) {
         QuietContext context(1, limit);
-        const auto refusal = btml::test::caught([&] { fit_rows(rows, options, {}, context); });
+        bool made = false;
+        const auto refusal = btml::test::caught([&] {
+            Dataset made_data = make_data(context);
+            made = true;
+            fit(std::move(made_data), options, context);
+        });
         enough = !refusal.thrown;
-        if (refusal.thrown && limit > held) {
+        if (refusal.thrown && made) {
             EXPECT_EQ(refusal.code, ErrorCode::memory_limit);
             EXPECT_NE(refusal.detail.find("a Gaussian process"), std::string::npos) << refusal.detail;
         }
     }
     EXPECT_TRUE(enough);
+}
+
+inline void expect_memory_is_estimated(const std::vector<PlainRow>& rows, const Options& options) {
+    expect_memory_is_estimated([&](RunContext& context) { return dataset_of(rows, {}, context); }, options);
 }
 
 // The string of a point, and '?' where a level is not known, which is equal to nothing.

@@ -19,17 +19,19 @@ Coordinates::Coordinates(const TrainingColumns& rows, const std::vector<Feature>
 Coordinates::Column Coordinates::column_of(const TrainingColumn& values, const Feature& feature, RunContext& context) {
     Column column;
     column.categorical = values.categorical;
+    const FeatureView view = values.view();
+    const size_t rows = view.rows();
     if (values.categorical) {
-        const uint32_t first = values.codes.empty() ? 0 : values.codes[0];
-        const bool varies =
-            std::any_of(values.codes.begin(), values.codes.end(), [&](uint32_t c) { return c != first; });
+        bool varies = false;
+        context.for_each(
+            rows, 1, [&](size_t row) { varies = varies || view.codes[view.place(row)] != view.codes[view.place(0)]; });
         column.categories = varies ? values.categories : 0;
         return column;
     }
     double sum = 0, squares = 0;
     size_t given = 0;
-    context.for_each(values.numbers.size(), 1, [&](size_t row) {
-        const double x = values.numbers[row];
+    context.for_each(rows, 1, [&](size_t row) {
+        const double x = view.value(row);
         if (is_null(x)) return;
         if (!(std::abs(x) < max_deviations))
             throw Error(ErrorCode::out_of_range,
@@ -38,11 +40,11 @@ Coordinates::Column Coordinates::column_of(const TrainingColumn& values, const F
         sum += x;
         given++;
     });
-    column.has_null = given < values.numbers.size() && given > 0;
+    column.has_null = given < rows && given > 0;
     column.mean = given > 0 ? sum / static_cast<double>(given) : 0;
-    context.for_each(values.numbers.size(), 1, [&](size_t row) {
-        if (is_null(values.numbers[row])) return;
-        const double apart = values.numbers[row] - column.mean;
+    context.for_each(rows, 1, [&](size_t row) {
+        if (is_null(view.value(row))) return;
+        const double apart = view.value(row) - column.mean;
         squares += apart * apart;
     });
     const double deviation = given > 0 ? std::sqrt(squares / static_cast<double>(given)) : 0;
@@ -72,12 +74,13 @@ std::optional<size_t> Coordinates::unlike(std::span<const double> features) cons
     return std::nullopt;
 }
 
-bool Coordinates::find(std::span<const double> features, double* to) const {
+template <class ValueOf>
+bool Coordinates::find_by(const ValueOf& value_of, double* to) const {
     double* number = to;
     double* category = to + numbers_;
     for (size_t f = 0; f < columns_.size(); f++) {
         const Column& column = columns_[f];
-        const double x = features[f];
+        const double x = value_of(f);
         if (is_unlike(column, x)) return false;
         if (column.is_number()) *number++ = is_null(x) ? 0 : (x - column.mean) * column.inverse_deviation;
         if (!column.is_category()) continue;
@@ -87,14 +90,12 @@ bool Coordinates::find(std::span<const double> features, double* to) const {
     return true;
 }
 
-Buffer<double> Coordinates::all(const TrainingColumns& rows, RunContext& context) const {
-    Buffer<double> points(context.memory(), "points", rows.rows() * width_);
-    std::vector<double> values(columns_.size());
-    context.for_each(rows.rows(), columns_.size(), [&](size_t row) {
-        rows.read_row(row, values);
-        find(values, points.data() + row * width_);
-    });
-    return points;
+bool Coordinates::find(std::span<const double> features, double* to) const {
+    return find_by([&](size_t f) { return features[f]; }, to);
+}
+
+void Coordinates::read(const TrainingColumns& rows, size_t row, double* to) const {
+    find_by([&](size_t f) { return rows.features[f].view().value(row); }, to);
 }
 
 std::vector<size_t> Coordinates::features_of_coordinates() const {

@@ -24,8 +24,8 @@ class Coordinates {
     bool find(std::span<const double> features, double* to) const;
     // Returns the first feature for which it is.
     std::optional<size_t> unlike(std::span<const double> features) const;
-    // Those of all rows, row by row.
-    Buffer<double> all(const TrainingColumns& rows, RunContext& context) const;
+    // Writes those of a row that they were taken of.
+    void read(const TrainingColumns& rows, size_t row, double* to) const;
 
     // The standard deviation that a number's coordinate is in.
     double deviation(size_t feature) const { return 1 / columns_[feature].inverse_deviation; }
@@ -48,6 +48,8 @@ class Coordinates {
 
     Coordinates() = default;
     static bool is_unlike(const Column& column, double x);
+    template <class ValueOf>
+    bool find_by(const ValueOf& value_of, double* to) const;
     static Column column_of(const TrainingColumn& values, const Feature& feature, RunContext& context);
     void count();
 

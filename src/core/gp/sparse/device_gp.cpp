@@ -58,8 +58,10 @@ btml_cuda_rows DeviceGp::load(const SmoothRows& rows, size_t begin, size_t end) 
     points_.resize(count * width);
     roots_.resize(count);
     targets_.resize(count);
+    std::vector<double> point(width);
     for (size_t i = 0; i < count; i++) {
-        kernel_.scale(rows.point(begin + i), points_.data() + i * width);
+        rows.points.read(begin + i, point.data());
+        kernel_.scale(point.data(), points_.data() + i * width);
         roots_[i] = std::sqrt(rows.weight(begin + i));
         targets_[i] = roots_[i] * rows.targets[begin + i];
     }

@@ -13,7 +13,7 @@ FitcRows::FitcRows(const SmoothKernel& kernel, std::span<const double> inducing,
 SmoothRows FitcRows::under(double noise) {
     context_.for_each(rows_.size(), 1,
                       [&](size_t row) { weights_[row] = noise / (noise / rows_.weight(row) + variances_[row]); });
-    return {rows_.points, rows_.targets, weights_.span(), rows_.width};
+    return {rows_.points, rows_.targets, weights_.span()};
 }
 
 } // namespace btml::gp

@@ -17,7 +17,8 @@ struct GivenParameters {
 std::vector<double> bounded_parameters(std::span<const double> parameters, const GivenParameters& given);
 
 // The log marginal likelihood, nats, and its derivatives by the logarithms of the kernel's parameters, in the order of
-// parameters_of() (Rasmussen, Williams 2006, 5.9). O(n³), and 2·n² + 2,048·n numbers of memory.
+// parameters_of() (Rasmussen, Williams 2006, 5.9). O(n³), and 2·n² + 2,048·n numbers of memory. The rows' points are in
+// memory.
 struct Likelihood {
     double log;
     std::vector<double> slopes;

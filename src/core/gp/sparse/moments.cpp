@@ -15,8 +15,8 @@ CovarianceSlab::CovarianceSlab(const SmoothKernel& kernel, std::span<const doubl
     : kernel_(kernel),
       rows_(rows),
       team_(team),
-      count_(inducing.size() / rows.width),
-      width_(rows.width),
+      count_(inducing.size() / rows.width()),
+      width_(rows.width()),
       inducing_(context.memory(), what, inducing.size()),
       groups_(context.memory(), what, max_rows * width_),
       values_(context.memory(), what, count_ * max_rows, 0.0),
@@ -45,11 +45,12 @@ CovarianceTask CovarianceSlab::task(size_t group, double* values) const {
 
 void CovarianceSlab::load_group(size_t begin, size_t group) {
     double* const points = groups_.data() + group * covariance_group * width_;
-    std::vector<double> scaled(width_);
+    std::vector<double> point(width_), scaled(width_);
     for (size_t i = 0; i < covariance_group; i++) {
         const size_t place = group * covariance_group + i, row = begin + place;
         const bool is_row = row < rows_.size();
-        kernel_.scale(rows_.point(is_row ? row : begin), scaled.data());
+        rows_.points.read(is_row ? row : begin, point.data());
+        kernel_.scale(point.data(), scaled.data());
         for (size_t c = 0; c < width_; c++) points[c * covariance_group + i] = scaled[c];
         roots_[place] = is_row ? std::sqrt(rows_.weight(row)) : 0;
         targets_[place] = is_row ? roots_[place] * rows_.targets[row] : 0;
@@ -147,7 +148,7 @@ void add_moments(const SmoothKernel& kernel, std::span<const double> inducing, c
 
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
-    Moments moments(inducing.size() / rows.width, context.memory());
+    Moments moments(inducing.size() / rows.width(), context.memory());
     const auto device = DeviceGp::worth_it(kernel, inducing, rows.size(), context);
     if (!device || !device::attempt(context, [&] { device->find_moments(factor, rows, moments); }))
         add_moments(kernel, inducing, factor, rows, moments, team, context);
@@ -164,7 +165,7 @@ Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing
 Buffer<double> conditional_variances(const SmoothKernel& kernel, std::span<const double> inducing,
                                      const algebra::Cholesky& factor, const SmoothRows& rows, ThreadTeam& team,
                                      RunContext& context) {
-    const SmoothRows unweighted{rows.points, rows.targets, {}, rows.width};
+    const SmoothRows unweighted{rows.points, rows.targets, {}};
     CovarianceSlab slab(kernel, inducing, unweighted, team, context);
     Buffer<double> variances(context.memory(), CovarianceSlab::what, rows.size());
     for (size_t begin = 0; begin < rows.size(); begin += CovarianceSlab::max_rows) {
@@ -189,7 +190,7 @@ void add_slopes_of_matrix(const SmoothKernel& kernel, std::span<const double> po
     constexpr size_t stride = CovarianceSlab::max_rows;
     const size_t size = points.size() / kernel.width();
     const std::vector<double> targets(size);
-    const SmoothRows rows{points, targets, {}, kernel.width()};
+    const SmoothRows rows{{points, kernel.width()}, targets, {}};
     CovarianceSlab slab(kernel, points, rows, team, context);
     Buffer<double> of_slab(context.memory(), CovarianceSlab::what, size * stride, 0.0);
     for (size_t begin = 0; begin < size; begin += stride) {
@@ -205,7 +206,7 @@ Buffer<double> covariance_matrix(const SmoothKernel& kernel, std::span<const dou
                                  RunContext& context) {
     const size_t width = kernel.width(), size = points.size() / width;
     const std::vector<double> targets(size);
-    const SmoothRows rows{points, targets, {}, width};
+    const SmoothRows rows{{points, width}, targets, {}};
     CovarianceSlab slab(kernel, points, rows, team, context);
     Buffer<double> matrix(context.memory(), CovarianceSlab::what, size * size);
     for (size_t begin = 0; begin < size; begin += CovarianceSlab::max_rows) {

@@ -4,19 +4,44 @@
 #include "core/algebra/cholesky.hpp"
 #include "core/base/buffer.hpp"
 #include "core/base/threads.hpp"
+#include "core/gp/sparse/coordinates.hpp"
 #include "core/gp/sparse/covariances.hpp"
 
 namespace btml::gp {
 
-// Rows as a smooth kernel sees them: row by row, `width` coordinates each. Targets are standardised.
+// The points of rows, in memory or as columns have them.
+class SmoothPoints {
+  public:
+    // Row by row, `width` coordinates each.
+    SmoothPoints(std::span<const double> points, size_t width) : points_(points), width_(width) {}
+    // Keeps references to both.
+    SmoothPoints(const Coordinates& coordinates, const TrainingColumns& columns)
+        : coordinates_(&coordinates), columns_(&columns), width_(coordinates.width()) {}
+
+    size_t width() const { return width_; }
+    std::span<const double> in_memory() const { return points_; } // empty: they are in columns
+    void read(size_t row, double* to) const {
+        if (columns_)
+            coordinates_->read(*columns_, row, to);
+        else
+            std::copy_n(points_.data() + row * width_, width_, to);
+    }
+
+  private:
+    const Coordinates* coordinates_ = nullptr;
+    const TrainingColumns* columns_ = nullptr;
+    std::span<const double> points_;
+    size_t width_;
+};
+
+// Rows as a smooth kernel sees them. Targets are standardised.
 struct SmoothRows {
-    std::span<const double> points;
+    SmoothPoints points;
     std::span<const double> targets;
     std::span<const double> weights; // empty: 1 each
-    size_t width;
 
     size_t size() const { return targets.size(); }
-    const double* point(size_t row) const { return points.data() + row * width; }
+    size_t width() const { return points.width(); }
     double weight(size_t row) const { return weights.empty() ? 1 : weights[row]; }
 };
 

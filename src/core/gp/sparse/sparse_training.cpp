@@ -43,8 +43,7 @@ class SparseTrainer {
           context_(context),
           team_(context),
           coordinates_(columns, features, context),
-          points_(coordinates_.all(columns, context)),
-          rows_{points_.span(), columns.target.span(), columns.weight.span(), coordinates_.width()},
+          rows_{{coordinates_, columns}, columns.target.span(), columns.weight.span()},
           given_{training.signal, training.noise, training.min_noise} {
         if (coordinates_.width() == 0)
             throw Error(ErrorCode::invalid_argument, "no feature varies",
@@ -59,7 +58,8 @@ class SparseTrainer {
         learn_kernel();
         Buffer<double> inducing = training_.given.empty() ? choose_inducing() : given_inducing();
         TrainedSparse chosen = fit(inducing.span());
-        const bool stays = !training_.moves_points || !training_.given.empty() || inducing.size() >= points_.size();
+        const bool are_all = inducing.size() >= rows_.size() * rows_.width();
+        const bool stays = !training_.moves_points || !training_.given.empty() || are_all;
         if (stays) return chosen;
         kernel_.noise = chosen.model.kernel().noise; // what the likelihood of few rows says may be far too little
         move_inducing(inducing);
@@ -96,7 +96,6 @@ class SparseTrainer {
     RunContext& context_;
     ThreadTeam team_;
     const Coordinates coordinates_;
-    const Buffer<double> points_;
     const SmoothRows rows_;
     const GivenParameters given_;
     SmoothKernel kernel_;
@@ -264,7 +263,7 @@ uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_poi
     const uint64_t scoring = 6 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 4);
     const uint64_t moving = 6 * square + 2 * slab + 12 * k * width + std::min(rows, rows_of_move(k)) * (width + 3);
     const uint64_t weighing = fitc ? 2 * (rows + candidates_of(k)) : 0; // conditional variances and weights
-    return sizeof(double) * (rows * width + weighing + std::max({learning, choosing, moving, scoring}));
+    return sizeof(double) * (weighing + std::max({learning, choosing, moving, scoring}));
 }
 
 } // namespace btml::gp

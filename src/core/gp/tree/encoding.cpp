@@ -15,8 +15,11 @@ int bits_of_places(uint32_t places) {
     return places > 1 ? static_cast<int>(std::bit_width(places - 1)) : 0;
 }
 
-FeatureBits number_bits(std::span<const double> numbers, int value_bits, std::optional<double> shift,
-                        NumberPlaces places, RunContext& context) {
+FeatureBits number_bits(const FeatureView& view, int value_bits, std::optional<double> shift, NumberPlaces places,
+                        RunContext& context) {
+    Buffer<double> of_rows(context.memory(), "numbers of a feature", view.ids.size());
+    context.for_each(of_rows.size(), 1, [&](size_t row) { of_rows[row] = view.value(row); });
+    const std::span<const double> numbers = view.ids.empty() ? view.numbers : of_rows.span();
     FeatureBits feature;
     feature.shift = shift;
     bool numberless = true, below = false, above = false; // infinities, and NaN
@@ -41,9 +44,9 @@ FeatureBits category_bits(const FeatureView& view, std::span<const double> targe
     feature.categorical = true;
     feature.places.assign(view.categories, FeatureBits::unseen);
     std::vector<double> sums(view.categories, 0.0), weights(view.categories, 0.0);
-    for (size_t i = 0; i < view.codes.size(); i++) {
+    for (size_t i = 0; i < view.rows(); i++) {
         context.worked(4);
-        const uint32_t code = view.codes[i];
+        const uint32_t code = view.codes[view.place(i)];
         if (code == FeatureView::null_code) {
             feature.null_bit = true;
             continue;
@@ -100,9 +103,8 @@ Encoding::Encoding(std::span<const FeatureView> features, std::span<const double
                     format("It is a number of bits per feature from 1 to %d.", max_value_bits));
     for (size_t f = 0; f < features.size(); f++) {
         const std::optional<double> shift = shifts.empty() ? std::nullopt : std::optional(shifts[f]);
-        features_.push_back(features[f].categorical
-                                ? category_bits(features[f], target, weight, value_bits, context)
-                                : number_bits(features[f].numbers, value_bits, shift, places, context));
+        features_.push_back(features[f].categorical ? category_bits(features[f], target, weight, value_bits, context)
+                                                    : number_bits(features[f], value_bits, shift, places, context));
     }
     index_bits();
     if (bits() > max_levels)

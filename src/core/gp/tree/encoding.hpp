@@ -30,12 +30,15 @@ struct FeatureView {
     std::span<const double> numbers; // unless categorical: null_number for NULL; may be infinite or NaN
     std::span<const uint32_t> codes; // if categorical: below `categories`, or null_code
     uint32_t categories = 0;
+    std::span<const uint32_t> ids = {}; // of a table's rows: where the value of each row is; empty: at the row
 
-    size_t rows() const { return categorical ? codes.size() : numbers.size(); }
+    size_t rows() const { return !ids.empty() ? ids.size() : categorical ? codes.size() : numbers.size(); }
+    size_t place(size_t row) const { return ids.empty() ? row : ids[row]; }
     // Returns what Encoding::value_bits takes.
     double value(size_t row) const {
-        if (!categorical) return numbers[row];
-        return codes[row] == null_code ? null_number : codes[row];
+        const size_t at = place(row);
+        if (!categorical) return numbers[at];
+        return codes[at] == null_code ? null_number : codes[at];
     }
 };
 

@@ -17,14 +17,29 @@ TrainingColumns copy(const TrainingColumns& rows, RunContext& context) {
     result.target = copy(rows.target, context);
     result.weight = copy(rows.weight, context);
     for (const TrainingColumn& feature : rows.features)
-        result.features.push_back(
-            {feature.categorical, copy(feature.numbers, context), copy(feature.codes, context), feature.categories});
+        result.features.push_back({feature.categorical, copy(feature.numbers, context), copy(feature.codes, context),
+                                   feature.categories, feature.ids});
     return result;
+}
+
+// Takes the column out of the table that it stays in.
+static void make_own(TrainingColumn& feature) {
+    if (!feature.ids) return;
+    const auto take = [&](auto& values) {
+        if (values.empty()) return;
+        std::remove_cvref_t<decltype(values)> of_rows(values.budget(), what, feature.ids->size());
+        for (size_t row = 0; row < of_rows.size(); row++) of_rows[row] = values[(*feature.ids)[row]];
+        values = std::move(of_rows);
+    };
+    take(feature.numbers);
+    take(feature.codes);
+    feature.ids.reset();
 }
 
 void add_row(TrainingColumns& rows, std::span<const double> values, double target, double weight) {
     for (size_t f = 0; f < rows.features.size(); f++) {
         TrainingColumn& feature = rows.features[f];
+        make_own(feature);
         if (feature.categorical)
             feature.codes.push_back(is_null(values[f]) ? FeatureView::null_code : static_cast<uint32_t>(values[f]));
         else
@@ -41,7 +56,7 @@ void take_row(TrainingColumns& rows, size_t row) {
         values[row] = values[values.size() - 1];
         values.resize(values.size() - 1);
     };
-    for (TrainingColumn& feature : rows.features) take(feature.numbers), take(feature.codes);
+    for (TrainingColumn& feature : rows.features) make_own(feature), take(feature.numbers), take(feature.codes);
     take(rows.target);
     take(rows.weight);
 }
@@ -52,7 +67,14 @@ void encode(const TrainingColumns& rows, Writer& writer) {
     };
     writer.put_count(rows.rows());
     writer.put(!rows.weight.empty());
-    for (const TrainingColumn& column : rows.features) put(column.numbers), put(column.codes);
+    for (const TrainingColumn& column : rows.features) {
+        const FeatureView view = column.view();
+        for (size_t row = 0; row < view.rows(); row++)
+            if (view.categorical)
+                writer.put(view.codes[view.place(row)]);
+            else
+                writer.put(view.numbers[view.place(row)]);
+    }
     put(rows.target);
     put(rows.weight);
 }

@@ -1,6 +1,7 @@
 #include "core/gp/tree/training_columns.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace btml::gp {
 
@@ -94,16 +95,62 @@ TrainingColumns targets(const Dataset& dataset, const Buffer<uint32_t>& rows, Ru
     return columns;
 }
 
+TrainingColumn empty_column(const FeatureColumn& feature, RunContext& context) {
+    return {feature.kind == FeatureKind::category, Buffer<double>(context.memory(), "features"),
+            Buffer<uint32_t>(context.memory(), "features"), static_cast<uint32_t>(feature.categories.size())};
+}
+
 TrainingColumn pick(const FeatureColumn& feature, const RowIds& ids, const Buffer<uint32_t>& rows,
                     RunContext& context) {
-    TrainingColumn column{feature.kind == FeatureKind::category, Buffer<double>(context.memory(), "features"),
-                          Buffer<uint32_t>(context.memory(), "features"),
-                          static_cast<uint32_t>(feature.categories.size())};
+    TrainingColumn column = empty_column(feature, context);
     if (column.categorical)
         column.codes = pick(feature.codes, ids, rows, context);
     else
         column.numbers = pick(feature.numbers, ids, rows, context);
     return column;
+}
+
+// Where the rows of a join go to at most half as many of a table, ids take less than even one column.
+bool stays_in_table(const Dataset& dataset, const FeatureColumn& feature) {
+    const DataTable& table = dataset.tables.at(static_cast<size_t>(feature.table));
+    return !table.row_ids.empty() && table.rows <= dataset.rows / 2;
+}
+
+// Takes the columns of features for the training rows, in the order of these.
+class TrainingFeatures {
+  public:
+    TrainingFeatures(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context)
+        : dataset_(dataset), rows_(rows), context_(context), ids_(dataset.tables.size()) {}
+
+    TrainingColumn take(FeatureColumn& feature) {
+        if (!stays_in_table(dataset_, feature)) return pick(feature, RowIds(dataset_, feature.table), rows_, context_);
+        TrainingColumn column = empty_column(feature, context_);
+        column.numbers = std::move(feature.numbers);
+        column.codes = std::move(feature.codes);
+        auto& ids = ids_[static_cast<size_t>(feature.table)];
+        if (!ids) {
+            const RowIds of_join(dataset_, feature.table);
+            Buffer<uint32_t> sorted(context_.memory(), "row ids", rows_.size());
+            context_.for_each(rows_.size(), 4, [&](size_t i) { sorted[i] = static_cast<uint32_t>(of_join[rows_[i]]); });
+            ids = std::make_shared<const Buffer<uint32_t>>(std::move(sorted));
+        }
+        column.ids = ids;
+        return column;
+    }
+
+  private:
+    const Dataset& dataset_;
+    const Buffer<uint32_t>& rows_;
+    RunContext& context_;
+    std::vector<std::shared_ptr<const Buffer<uint32_t>>> ids_; // by table
+};
+
+uint64_t count_held_out(const Dataset& dataset) {
+    if (dataset.holdout_table < 0) return 0;
+    const RowIds ids(dataset, dataset.holdout_table);
+    uint64_t count = 0;
+    for (uint32_t row = 0; row < dataset.rows; row++) count += dataset.holdout[ids[row]] != 0;
+    return count;
 }
 
 } // namespace
@@ -122,23 +169,27 @@ void TrainingColumns::free_features() {
     for (TrainingColumn& feature : features) {
         feature.numbers.clear();
         feature.codes.clear();
+        feature.ids.reset();
     }
 }
 
 TrainingColumns select(const TrainingColumns& rows, std::span<const uint32_t> chosen, RunContext& context) {
-    const auto pick_from = [&](const auto& column) {
+    const auto pick_from = [&](const auto& column, const FeatureView& view) {
         std::remove_cvref_t<decltype(column)> picked(context.memory(), "columns of the training rows");
         if (column.empty()) return picked;
         picked.resize(chosen.size());
-        context.for_each(chosen.size(), 4, [&](size_t i) { picked[i] = column[chosen[i]]; });
+        context.for_each(chosen.size(), 4, [&](size_t i) { picked[i] = column[view.place(chosen[i])]; });
         return picked;
     };
+    const FeatureView of_rows;
     TrainingColumns columns(context.memory());
-    columns.target = pick_from(rows.target);
-    columns.weight = pick_from(rows.weight);
-    for (const TrainingColumn& feature : rows.features)
-        columns.features.push_back(
-            {feature.categorical, pick_from(feature.numbers), pick_from(feature.codes), feature.categories});
+    columns.target = pick_from(rows.target, of_rows);
+    columns.weight = pick_from(rows.weight, of_rows);
+    for (const TrainingColumn& feature : rows.features) {
+        const FeatureView view = feature.view();
+        columns.features.push_back({feature.categorical, pick_from(feature.numbers, view),
+                                    pick_from(feature.codes, view), feature.categories});
+    }
     return columns;
 }
 
@@ -148,11 +199,15 @@ ExpansionBytes expansion_bytes(const Dataset& dataset) {
     const int64_t row_numbers = bytes(rows, 2 * sizeof(uint32_t));
     int64_t held = row_numbers + bytes(rows, (dataset.weight.empty() ? 1 : 2) * sizeof(double));
     int64_t peak = held;
+    const uint64_t held_out = count_held_out(dataset);
+    std::set<int> tables_with_ids;
     for (const FeatureColumn& feature : dataset.features) {
-        const bool number = feature.kind == FeatureKind::number;
-        held += bytes(rows, number ? sizeof(double) : sizeof(uint32_t));
+        const bool number = feature.kind == FeatureKind::number, stays = stays_in_table(dataset, feature);
+        held += bytes(stays ? held_out : rows, number ? sizeof(double) : sizeof(uint32_t));
+        if (stays && tables_with_ids.insert(feature.table).second) held += bytes(rows, sizeof(uint32_t));
         peak = std::max(peak, held);
-        held -= bytes(feature.numbers.size(), sizeof(double)) + bytes(feature.codes.size(), sizeof(uint32_t));
+        if (!stays)
+            held -= bytes(feature.numbers.size(), sizeof(double)) + bytes(feature.codes.size(), sizeof(uint32_t));
     }
     held -= row_numbers + bytes(dataset.target.size() + dataset.weight.size(), sizeof(double));
     for (const DataTable& table : dataset.tables) held -= bytes(table.row_ids.size(), sizeof(uint32_t));
@@ -171,10 +226,11 @@ TrainingData expand(Dataset dataset, RunContext& context) {
     order.sort(chosen.training);
     order.sort(chosen.held_out);
     TrainingData data{targets(dataset, chosen.training, context), targets(dataset, chosen.held_out, context)};
+    TrainingFeatures training(dataset, chosen.training, context);
     for (FeatureColumn& feature : dataset.features) {
         const RowIds ids(dataset, feature.table);
-        data.training.features.push_back(pick(feature, ids, chosen.training, context));
         data.held_out.features.push_back(pick(feature, ids, chosen.held_out, context));
+        data.training.features.push_back(training.take(feature));
         feature.numbers.clear();
         feature.codes.clear();
     }

@@ -1,8 +1,10 @@
-// Holds the rows that a Gaussian process is trained on, in columns of their own.
+// Holds the rows that a Gaussian process is trained on. A feature of a table that has far fewer rows stays there.
 #pragma once
 
 #include "core/base/dataset.hpp"
 #include "core/gp/tree/encoding.hpp"
+
+#include <memory>
 
 namespace btml::gp {
 
@@ -11,8 +13,12 @@ struct TrainingColumn {
     Buffer<double> numbers;
     Buffer<uint32_t> codes;
     uint32_t categories;
+    // Where the value of each row is, which all features of a table share; null: at the row.
+    std::shared_ptr<const Buffer<uint32_t>> ids = nullptr;
 
-    FeatureView view() const { return {categorical, numbers.span(), codes.span(), categories}; }
+    FeatureView view() const {
+        return {categorical, numbers.span(), codes.span(), categories, ids ? ids->span() : std::span<const uint32_t>()};
+    }
 };
 
 struct TrainingColumns {
@@ -32,7 +38,7 @@ struct TrainingColumns {
 };
 
 TrainingColumns copy(const TrainingColumns& rows, RunContext& context);
-// Returns these rows, in this order.
+// Returns these rows, in this order, with all features in columns of their own.
 TrainingColumns select(const TrainingColumns& rows, std::span<const uint32_t> chosen, RunContext& context);
 // Adds one row, features as Predictor takes them, each a number or a category with a code; or takes one away, in whose
 // place the last one comes.
