@@ -23,13 +23,14 @@ using FitToken = std::array<std::byte, 16>; // names a fit among all
 // Says what the columns of the rows are, and what is to be made of them.
 struct FitPlan {
     FitToken token;
+    std::string target, weight; // what errors call these columns
     bool is_weighted, has_holdout;
     TargetKind target_kind; // a label is the first of the texts, other targets of the numbers
     // Has the options and features (those without categories are numbers), the offset, labels and directions.
     boosting::Model model;
-    bool has_start; // which is the first that is told to holders of rows
+    bool has_start; // the first message has the model to start from
     // Of an expert of a committee, whose plan has a model for its features alone.
-    std::optional<gp::Options> process;
+    std::optional<gp::Options> expert;
 };
 
 // What a server says before everything else.

@@ -32,7 +32,7 @@ std::string number_expression(const Source::Column& column) {
     const NumberKind kind = pg_call([=] { return number_kind(type); });
     if (kind == NumberKind::float8) return name;
     if (kind == NumberKind::boolean) return name + "::pg_catalog.int4::pg_catalog.float8";
-    if (is_plain_number(kind)) return name + "::pg_catalog.float8";
+    if (is_plain_number(kind) && kind != NumberKind::numeric) return name + "::pg_catalog.float8";
     return "btml_internal.number(" + name + ")";
 }
 
@@ -127,17 +127,20 @@ class ShippedSource {
     template <class Value, class Read>
     std::set<Value> targets(const Read& read, RunContext& context) const {
         std::set<Value> found;
-        // Grouped, since postgres_fdw does not ship DISTINCT.
-        transport_->read(query(roles_.target_is_label ? texts_[0] : numbers_[0],
-                               " GROUP BY 1 LIMIT " + std::to_string(max_labels + 2)),
-                         context, [&](Datum value) {
-                             found.insert(read(value));
-                             return found.size() <= max_labels;
-                         });
+        // Grouped, since postgres_fdw does not ship DISTINCT; not where texts are equal that are two labels.
+        const std::string end = has_equal_labels() ? "" : " GROUP BY 1 LIMIT " + std::to_string(max_labels + 2);
+        transport_->read(query(roles_.target_is_label ? texts_[0] : numbers_[0], end), context, [&](Datum value) {
+            found.insert(read(value));
+            return found.size() <= max_labels;
+        });
         return found;
     }
 
   private:
+    bool has_equal_labels() const {
+        const Oid collation = items<const SourceOutput>(source_.analysis().outputs)[roles_.target]->collation;
+        return pg_call([=] { return OidIsValid(collation) && !get_collation_isdeterministic(collation); });
+    }
     void add(const Source::Column& from, bool is_text) {
         if (is_text)
             texts_.push_back(text_expression(from));
@@ -197,6 +200,8 @@ FitPlan plan_of_columns(const ShippedSource& source) {
     plan.target_kind = roles.target_is_label                         ? TargetKind::label
                        : source.column(roles.target).type == BOOLOID ? TargetKind::boolean
                                                                      : TargetKind::number;
+    plan.target = format("target \"%s\"", source.column(roles.target).name.c_str());
+    if (roles.weight) plan.weight = format("weight \"%s\"", source.column(*roles.weight).name.c_str());
     plan.is_weighted = roles.weight.has_value();
     plan.has_holdout = roles.holdout.has_value();
     Model& model = plan.model;
@@ -365,8 +370,8 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
     result.model.rows_skipped = all.skipped;
     result.model.strategy = name_of(Strategy::distributed);
     result.model.strategy_reason =
-        format("the rows of %s stay in %zu backend%s of other servers, asked %" PRIu64 " times",
-               transport.places().c_str(), peers.others(), peers.others() == 1 ? "" : "s", peers.rounds());
+        format("the rows of %s stay in %zu backend%s of servers, asked %" PRIu64 " times",
+               transport.describe_parts().c_str(), peers.others(), peers.others() == 1 ? "" : "s", peers.rounds());
     return result;
 }
 
@@ -374,14 +379,15 @@ gp::FitResult fit_shipped_experts(const ShippedSource& source, const TrainingReq
                                   const gp::Options& options, RunContext& context) {
     FitPlan plan = plan_of_columns(source);
     plan.target_kind = TargetKind::number;
-    plan.process = options;
-    plan.process->per_shard = false;
-    plan.process->mean = gp::Mean::zero;
+    plan.expert = options;
+    plan.expert->per_shard = false;
+    plan.expert->mean = gp::Mean::zero;
     hold(source, plan, context);
     ServerPeers peers(plan.token, source.transport(), context);
     held_by_all(peers);
     Dataset none = empty_dataset(plan, context);
-    share_categories(none, peers, context);
+    share_categories(none, SIZE_MAX, peers, context);
+    context.progress("servers train experts", 0, peers.others());
     gp::FitResult result;
     std::vector<gp::Model> experts;
     for (size_t other = 0; other < peers.others(); other++) {
@@ -395,8 +401,9 @@ gp::FitResult fit_shipped_experts(const ShippedSource& source, const TrainingReq
     result.model = count == 1 ? std::move(experts.front()) : gp::committee_of(std::move(experts), context);
     result.model.target = request.target;
     result.model.strategy = name_of(Strategy::distributed);
-    result.model.strategy_reason = format("%zu expert%s, each of a server's rows of %s", count, count == 1 ? "" : "s",
-                                          source.transport().places().c_str());
+    result.model.strategy_reason = format(
+        "%s of the rows of %s", count == 1 ? "1 expert" : format("%zu experts, one for each server,", count).c_str(),
+        source.transport().describe_parts().c_str());
     return result;
 }
 
@@ -446,7 +453,8 @@ std::optional<FitResult> fit_over_servers_if_it_pays(const BoostRequest& request
     std::string obstacle =
         obstacle_to(check, {ERRCODE_FEATURE_NOT_SUPPORTED, ERRCODE_INSUFFICIENT_PRIVILEGE, ERRCODE_INTERNAL_ERROR});
     if (obstacle.empty())
-        obstacle = obstacle_to(fit_there, {ERRCODE_FEATURE_NOT_SUPPORTED, ERRCODE_INSUFFICIENT_PRIVILEGE});
+        obstacle = obstacle_to(fit_there,
+                               {ERRCODE_FEATURE_NOT_SUPPORTED, ERRCODE_INSUFFICIENT_PRIVILEGE, ERRCODE_OUT_OF_MEMORY});
     if (!obstacle.empty()) notice(format("about %.0f rows of other servers are fetched: %s", rows, obstacle.c_str()));
     return result;
 }

@@ -124,7 +124,7 @@ void take_booleans(const Buffer<double>& from, FeatureColumn& to, RunContext& co
 class HeldFit {
   public:
     explicit HeldFit(FitPlan plan)
-        : plan_(std::move(plan)), level_(GetCurrentTransactionNestLevel()), budget_(memory_limit_bytes()) {
+        : plan_(std::move(plan)), budget_(memory_limit_bytes()), level_(GetCurrentTransactionNestLevel()) {
         const Model& model = plan_.model;
         size_t numbers = size_t{plan_.is_weighted} + plan_.has_holdout + model.offset.has_value(), texts = 0;
         (has_text_target() ? texts : numbers)++;
@@ -137,6 +137,10 @@ class HeldFit {
     }
 
     int level() const { return level_; }
+    // What btml.progress calls it.
+    const char* function() const { return plan_.expert ? "gp_fit" : "boost_fit"; }
+    // What a subtransaction leaves when it commits is its parent's.
+    void pass_to(int level) { level_ = std::min(level_, level); }
     bool is_held() const { return resident_ != nullptr; }
     size_t numbers() const { return numbers_.size(); }
     size_t texts() const { return texts_.size(); }
@@ -149,8 +153,8 @@ class HeldFit {
             return;
         }
         size_t next = 0;
-        if (!has_text_target()) check_finite(numbers[next++], "target");
-        if (plan_.is_weighted) check_weight(numbers[next++], "weight");
+        if (!has_text_target()) check_finite(numbers[next++], plan_.target.c_str());
+        if (plan_.is_weighted) check_weight(numbers[next++], plan_.weight.c_str());
         next += plan_.has_holdout;
         if (plan_.model.offset) check_given(numbers[next], "offset");
         for (size_t i = 0; i < numbers.size(); i++) numbers_[i].push_back(numbers[i]);
@@ -177,31 +181,32 @@ class HeldFit {
 
   private:
     void start() {
-        const uint64_t limit = budget_.limit() - std::min(budget_.limit(), budget_.used());
+        for (Buffer<double>& column : numbers_) column.shrink_to_fit();
+        for (TextColumn& column : texts_) column.codes.shrink_to_fit();
         resident_ = std::make_unique<ResidentHolder>(
             [this](Holder& peers, RunContext& context) {
                 std::optional<Model> first;
                 if (plan_.has_start) first = decode_model(peers.listen(), context);
                 peers.answer(to_bytes(HeldCounts{rows_, skipped_}));
-                if (plan_.process) {
+                if (plan_.expert) {
                     train_expert(peers, context);
                     return;
                 }
                 Options options = plan_.model.options;
                 serve_fit(dataset(context), options, peers, context, std::move(first));
             },
-            limit, thread_count());
+            budget_, thread_count());
     }
 
     // Answers nothing where there are no rows.
     void train_expert(Holder& peers, RunContext& context) {
         Dataset rows = dataset(context);
-        share_categories(rows, peers, context);
+        share_categories(rows, SIZE_MAX, peers, context);
         if (rows_ == 0) {
             peers.answer({});
             return;
         }
-        gp::FitResult expert = gp::fit(std::move(rows), *plan_.process, context);
+        gp::FitResult expert = gp::fit(std::move(rows), *plan_.expert, context);
         expert.model.rows_skipped = skipped_;
         peers.answer(encode(expert, context));
     }
@@ -293,8 +298,8 @@ class HeldFit {
     }
 
     FitPlan plan_;
-    const int level_; // of the subtransaction that began it
     MemoryBudget budget_;
+    int level_; // of the subtransaction that it ends with
     std::vector<Buffer<double>> numbers_;
     std::vector<TextColumn> texts_;
     uint64_t rows_ = 0, skipped_ = 0;
@@ -313,9 +318,11 @@ void at_end_of_transaction(XactEvent event, void*) {
 }
 
 void at_end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
-    if (event != SUBXACT_EVENT_ABORT_SUB) return;
     const int level = GetCurrentTransactionNestLevel();
-    std::erase_if(held_fits(), [=](const auto& held) { return held.second.level() >= level; });
+    if (event == SUBXACT_EVENT_ABORT_SUB)
+        std::erase_if(held_fits(), [=](const auto& held) { return held.second.level() >= level; });
+    if (event == SUBXACT_EVENT_COMMIT_SUB)
+        for (auto& [token, held] : held_fits()) held.pass_to(level - 1);
 }
 
 void free_fits_with_transactions() {
@@ -372,12 +379,13 @@ std::vector<std::optional<std::string_view>> texts_of(const Arguments& arguments
 
 } // namespace
 
-// btml_internal.number(date | time | timestamp | timestamptz | interval) → float8
+// btml_internal.number(numeric | date | time | timestamp | timestamptz | interval) → float8
 #define BTML_NUMBER(kind)                                                                                              \
     BTML_FUNCTION(btml_number_##kind) {                                                                                \
         return Float8GetDatum(to_number(PG_GETARG_DATUM(0), NumberKind::kind));                                        \
     }
 
+BTML_NUMBER(numeric)
 BTML_NUMBER(date)
 BTML_NUMBER(time)
 BTML_NUMBER(timestamp)
@@ -425,7 +433,7 @@ BTML_FUNCTION(btml_exchange_messages_accumulate) {
         state->content().add(this_backend(), false, {});
         return state->datum();
     }
-    BackendContext context("boost_fit");
+    BackendContext context(fit.function());
     state->content().add(this_backend(), true, fit.collect(context));
     if (fit.has_ended()) held_fits().erase(held);
     return state->datum();

@@ -25,7 +25,7 @@ class FitTransport {
     virtual std::vector<Bytes> exchange(const FitToken& token, uint64_t round, const Bytes& message,
                                         RunContext& context) = 0;
     // Says in which parts the rows stay, as in "6 partitions".
-    virtual std::string places() const = 0;
+    virtual std::string describe_parts() const = 0;
 };
 
 // Over one partitioned table whose partitions are foreign tables of postgres_fdw, or several joined by partition.
@@ -34,7 +34,7 @@ std::unique_ptr<FitTransport> partition_transport();
 // the transactions of its connections open from one query to the next.
 std::unique_ptr<FitTransport> shard_transport(std::vector<CitusTable> tables);
 
-// Has no backslash, whose meaning is a setting's.
+// An expression without a backslash, whose meaning is a setting's.
 std::string bytea_literal(std::span<const std::byte> bytes);
 std::string quoted(const std::string& name);
 std::string qualified(Oid table);

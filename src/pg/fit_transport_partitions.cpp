@@ -32,18 +32,45 @@ std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t part
     return answers;
 }
 
+[[noreturn]] void refuse_to_read_here(const PartitionedQuery& query, size_t partition) {
+    const char* const shipped =
+        "postgres_fdw ships columns, conditions and expressions of built-in types, functions and operators whose "
+        "results "
+        "are the same everywhere; of the source no GROUP BY, DISTINCT, ORDER BY, LIMIT or sub-query.";
+    throw Error(
+        ErrorCode::not_supported,
+        format("rows of partition \"%s\" would be read here, not where they are", query.name_of(partition).c_str()),
+        format("PostgreSQL does not ship the query to server \"%s\".", query.server_of(partition).c_str()),
+        query.ships_extension(partition)
+            ? shipped
+            : format("ALTER SERVER %s OPTIONS (ADD extensions 'btml') has functions of btml shipped.",
+                     quoted(query.server_of(partition)).c_str()));
+}
+
+// Has an error for the want of memory say whose memory it is.
+template <class Work>
+auto on_server(const PartitionedQuery& query, size_t partition, const Work& work) {
+    try {
+        return work();
+    } catch (const PgError& error) {
+        if (error.data->sqlerrcode == ERRCODE_OUT_OF_MEMORY) {
+            const std::string hint =
+                format("It is the memory of server \"%s\": raise btml.memory_limit there, of the role that its user "
+                       "mapping names.",
+                       query.server_of(partition).c_str());
+            error.data->hint = pg_call([text = hint.c_str()] { return pstrdup(text); });
+        }
+        throw;
+    }
+}
+
 class PartitionTransport : public FitTransport {
   public:
     void check(const std::string& load, RunContext& context) override {
         const PartitionedQuery query(load);
         for (size_t partition = 0; partition < query.partitions(); partition++) {
             if (!query.is_read_here(partition)) continue;
-            throw Error(ErrorCode::not_supported,
-                        format("rows of partition \"%s\" would be read here, not where they are",
-                               query.name_of(partition).c_str()),
-                        "PostgreSQL does not ship the query to the other server.",
-                        "The server's option \"extensions\" must have btml; EXPLAIN VERBOSE of the source shows what "
-                        "else is not shipped.");
+            refuse_to_read_here(query, partition);
         }
         find_rows(query, context);
     }
@@ -59,7 +86,8 @@ class PartitionTransport : public FitTransport {
         std::map<uint64_t, Place> places;
         for (size_t partition = 0; partition < load_->partitions(); partition++) {
             context.progress("servers read their rows", partition, load_->partitions());
-            for (const BackendAnswer& answer : answers_of(*load_, partition, context)) {
+            for (const BackendAnswer& answer :
+                 on_server(*load_, partition, [&] { return answers_of(*load_, partition, context); })) {
                 Place& place = places.try_emplace(answer.backend, Place{answer.backend, partition}).first->second;
                 if (rows_[place.partition].empty()) place.partition = partition;
             }
@@ -87,7 +115,10 @@ class PartitionTransport : public FitTransport {
         return answers;
     }
 
-    std::string places() const override { return format("%zu partitions", load_->partitions()); }
+    std::string describe_parts() const override {
+        const size_t count = load_->partitions();
+        return format("%zu partition%s", count, count == 1 ? "" : "s");
+    }
 
   private:
     // A backend, and a partition by which it is reached.
@@ -121,9 +152,11 @@ class PartitionTransport : public FitTransport {
     }
 
     Bytes ask(const Place& place, const FitMessage& message, const Bytes& bytes, RunContext& context) {
-        const PartitionedQuery query(message_call(message, bytes), "WHERE ctid = '" + rows_[place.partition] + "'",
-                                     *load_);
-        const std::vector<BackendAnswer> found = answers_of(query, place.partition, context);
+        const PartitionedQuery query(
+            message_call(message, bytes),
+            "WHERE ctid OPERATOR(pg_catalog.=) '" + rows_[place.partition] + "'::pg_catalog.tid", *load_);
+        const std::vector<BackendAnswer> found =
+            on_server(query, place.partition, [&] { return answers_of(query, place.partition, context); });
         if (found.size() != 1 || found[0].backend != place.backend ||
             found[0].has_answer != (message.step == FitMessage::Step::collect))
             refuse_lost_rows(format("partition \"%s\"", query.name_of(place.partition).c_str()));

@@ -7,6 +7,12 @@
 #include <map>
 #include <set>
 
+extern "C" {
+#include "catalog/pg_operator.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+}
+
 namespace btml::pg {
 
 namespace {
@@ -16,7 +22,7 @@ constexpr size_t max_rows = 16;
 
 // Rows of one shard of a table, each of which leads to the backend that holds the shard.
 struct Address {
-    std::set<std::string> keys, rows; // the distribution column's values, and ctids
+    std::set<std::string> keys, rows; // literals of the distribution column's values, and of ctids
 };
 
 std::string literal(const std::string& text) {
@@ -24,11 +30,61 @@ std::string literal(const std::string& text) {
     return pg_call([=] { return quote_literal_cstr(bytes); });
 }
 
-std::string literals(const std::set<std::string>& texts) {
+// A condition that a column has one of these values. The search path has no say in it.
+std::string is_among(const std::string& column, const std::string& equals, const std::set<std::string>& literals,
+                     const std::string& type) {
     std::string list;
-    for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + literal(text);
-    return list;
+    for (const std::string& value : literals) list += (list.empty() ? "" : ", ") + value;
+    return column + " " + equals + " ANY (ARRAY[" + list + "]::" + type + "[])";
 }
+
+std::string is_row_among(const std::set<std::string>& literals) {
+    return is_among("ctid", "OPERATOR(pg_catalog.=)", literals, "pg_catalog.tid");
+}
+
+// The distribution column of a table.
+class DistributionColumn {
+  public:
+    explicit DistributionColumn(const CitusTable& table) : name_(quoted(table.key)) {
+        pg_call([&] {
+            const AttrNumber number = get_attnum(table.table, table.key.c_str());
+            type_ = get_atttype(table.table, number);
+            // What the column's own operator compares it with, which Citus finds shards by.
+            const TypeCacheEntry* const entry = lookup_type_cache(type_, TYPECACHE_EQ_OPR);
+            Oid left;
+            op_input_types(entry->eq_opr, &left, &other_);
+            if (IsPolymorphicType(other_)) other_ = type_;
+            operator_ = entry->eq_opr;
+            bool is_variable;
+            getTypeOutputInfo(type_, &output_, &is_variable);
+        });
+    }
+
+    const std::string& name() const { return name_; }
+    std::string literal_of(Datum value) const {
+        return pg_call([=, this] { return quote_literal_cstr(OidOutputFunctionCall(output_, value)); });
+    }
+    std::string is_among(const std::set<std::string>& literals) const {
+        const char* const equals = pg_call([this] {
+            return psprintf("OPERATOR(%s.%s)", quote_identifier(get_namespace_name(namespace_of(operator_))),
+                            get_opname(operator_));
+        });
+        const char* const type =
+            pg_call([this] { return format_type_extended(other_, -1, FORMAT_TYPE_FORCE_QUALIFY); });
+        return pg::is_among(name_, equals, literals, type);
+    }
+
+  private:
+    static Oid namespace_of(Oid number) {
+        const HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(number));
+        const Oid found = reinterpret_cast<const FormData_pg_operator*>(GETSTRUCT(tuple))->oprnamespace;
+        ReleaseSysCache(tuple);
+        return found;
+    }
+
+    const std::string name_;
+    Oid type_, other_, operator_, output_;
+};
 
 std::string text_at(const Datum* values, int i) {
     const Datum value = values[i];
@@ -74,7 +130,8 @@ class ShardTransport : public FitTransport {
         for (const CitusTable& table : tables_) {
             if (backends_.empty() || table.key.empty()) continue;
             through_ = &table;
-            if (finds_ways(token, context)) return;
+            places_.clear();
+            if (finds_ways(backends_, token, context)) return;
         }
         if (!backends_.empty())
             throw Error(ErrorCode::not_supported, "servers hold rows of the source without a row of their own", "",
@@ -85,11 +142,14 @@ class ShardTransport : public FitTransport {
 
     std::vector<Bytes> exchange(const FitToken& token, uint64_t round, const Bytes& message,
                                 RunContext& context) override {
+        const FitMessage asked{token, round, FitMessage::Step::exchange};
         std::map<uint64_t, Bytes> answers;
-        ask({token, round, FitMessage::Step::exchange}, message, answers, context);
-        // The rows that led to the others are gone. Who has answered does nothing when asked again.
-        if (answers.size() < backends_.size() && finds_ways(token, context))
-            ask({token, round, FitMessage::Step::exchange}, message, answers, context);
+        ask(asked, message, backends_, answers, context);
+        std::set<uint64_t> left;
+        for (const uint64_t backend : backends_)
+            if (!answers.contains(backend)) left.insert(backend);
+        // The rows that led to them are gone. Who has answered may not hold its rows any more.
+        if (!left.empty() && finds_ways(left, token, context)) ask(asked, message, left, answers, context);
         std::vector<Bytes> found;
         for (const uint64_t backend : backends_) {
             const auto answer = answers.find(backend);
@@ -99,38 +159,42 @@ class ShardTransport : public FitTransport {
         return found;
     }
 
-    std::string places() const override {
+    std::string describe_parts() const override {
         return format("%" PRIu64 " shards by %s", through_->shards, through_->key.c_str());
     }
 
   private:
     using Addresses = std::map<uint64_t, std::map<std::string, Address>>; // by backend and shard
 
-    void ask(const FitMessage& asked, const Bytes& message, std::map<uint64_t, Bytes>& answers,
-             RunContext& context) const {
+    void ask(const FitMessage& asked, const Bytes& message, const std::set<uint64_t>& backends,
+             std::map<uint64_t, Bytes>& answers, RunContext& context) const {
+        std::string places;
+        for (const uint64_t backend : backends) places += (places.empty() ? "" : " OR ") + places_.at(backend);
         const std::string sql =
-            "SELECT " + message_call(asked, message) + " FROM " + qualified(through_->table) + " WHERE " + places_;
+            "SELECT " + message_call(asked, message) + " FROM " + qualified(through_->table) + " WHERE " + places;
         for (BackendAnswer& answer : answers_of(sql, context))
             if (answer.has_answer && backends_.contains(answer.backend))
                 answers.emplace(answer.backend, std::move(answer.answer));
     }
 
-    bool finds_ways(const FitToken& token, RunContext& context) {
-        return finds_all(first_rows(), token, context) || finds_all(some_rows(context), token, context);
+    // Says whether it finds a place by which each of the backends is reached.
+    bool finds_ways(const std::set<uint64_t>& backends, const FitToken& token, RunContext& context) {
+        return finds_all(backends, first_rows(), token, context) ||
+               finds_all(backends, some_rows(context), token, context);
     }
 
     // Where tables begin.
     static std::set<std::string> first_rows() {
         std::set<std::string> rows;
-        for (size_t row = 1; row <= max_rows; row++) rows.insert(format("(0,%zu)", row));
+        for (size_t row = 1; row <= max_rows; row++) rows.insert(format("'(0,%zu)'", row));
         return rows;
     }
 
-    // One of each shard.
+    // A row of each shard.
     std::set<std::string> some_rows(RunContext& context) const {
         std::set<std::string> rows;
         const auto take = [&](const Datum* values, const bool*) {
-            rows.insert(text_at(values, 1));
+            rows.insert(literal(text_at(values, 1)));
             return true;
         };
         const std::string sql = "SELECT tableoid::pg_catalog.regclass::pg_catalog.text,"
@@ -140,51 +204,45 @@ class ShardTransport : public FitTransport {
         return rows;
     }
 
-    // Says whether the rows with these ctids, in any shard, lead to all backends that hold rows.
-    bool finds_all(const std::set<std::string>& rows, const FitToken& token, RunContext& context) {
+    // Says whether the rows with these ctids, in any shard, lead to all of these backends.
+    bool finds_all(const std::set<uint64_t>& backends, const std::set<std::string>& rows, const FitToken& token,
+                   RunContext& context) {
         if (rows.empty()) return false;
-        const std::string key = quoted(through_->key);
+        const DistributionColumn key(*through_);
         const std::string sql = "SELECT " + message_call({token, 0, FitMessage::Step::find}, {}) +
-                                ", tableoid::pg_catalog.regclass::pg_catalog.text, ctid::pg_catalog.text, " + key +
-                                "::pg_catalog.text FROM " + qualified(through_->table) + " WHERE ctid IN (" +
-                                literals(rows) + ") GROUP BY tableoid, ctid, " + key;
+                                ", tableoid::pg_catalog.regclass::pg_catalog.text, ctid::pg_catalog.text, " +
+                                key.name() + " FROM " + qualified(through_->table) + " WHERE " + is_row_among(rows) +
+                                " GROUP BY tableoid, ctid, " + key.name();
         Addresses found;
         const auto take = [&](const Datum* values, const bool* nulls) {
             if (nulls[0]) return true;
             for (const BackendAnswer& answer : backend_answers(values[0])) {
                 Address& address = found[answer.backend][text_at(values, 1)];
                 if (address.rows.size() == max_rows) continue;
-                address.rows.insert(text_at(values, 2));
-                address.keys.insert(text_at(values, 3));
+                address.rows.insert(literal(text_at(values, 2)));
+                address.keys.insert(key.literal_of(values[3]));
             }
             return true;
         };
         for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
-        places_ = places_among(found, key);
-        return std::all_of(backends_.begin(), backends_.end(),
-                           [&](uint64_t backend) { return found.contains(backend); });
+        for (const uint64_t backend : backends)
+            if (const auto shards = found.find(backend); shards != found.end())
+                places_[backend] = place_among(shards->second, key);
+        return std::all_of(backends.begin(), backends.end(), [&](uint64_t backend) { return found.contains(backend); });
     }
 
-    // A condition that is true for the rows of one shard of each backend: a message is one task for each.
-    std::string places_among(const Addresses& found, const std::string& key) const {
-        std::string places;
-        for (const uint64_t backend : backends_) {
-            const auto shards = found.find(backend);
-            if (shards == found.end()) continue;
-            const auto [shard, address] =
-                *std::max_element(shards->second.begin(), shards->second.end(), [](const auto& a, const auto& b) {
-                    return a.second.rows.size() < b.second.rows.size();
-                });
-            places += std::string(places.empty() ? "" : " OR ") + "(" + key + " IN (" + literals(address.keys) +
-                      ") AND ctid IN (" + literals(address.rows) + "))";
-        }
-        return places;
+    // A condition that is true for the rows of one shard alone: a message is one task for each backend.
+    static std::string place_among(const std::map<std::string, Address>& shards, const DistributionColumn& key) {
+        const auto [shard, address] = *std::max_element(shards.begin(), shards.end(), [](const auto& a, const auto& b) {
+            return a.second.rows.size() < b.second.rows.size();
+        });
+        return "(" + key.is_among(address.keys) + " AND " + is_row_among(address.rows) + ")";
     }
 
     const std::vector<CitusTable> tables_;
-    std::set<uint64_t> backends_;         // that hold rows
-    const CitusTable* through_ = nullptr; // the table whose rows lead to them
-    std::string places_;                  // the condition that is true for such rows
+    std::set<uint64_t> backends_;            // that hold rows
+    const CitusTable* through_ = nullptr;    // the table whose rows lead to them
+    std::map<uint64_t, std::string> places_; // by backend, a condition that is true for such rows
 };
 
 } // namespace

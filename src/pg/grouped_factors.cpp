@@ -33,11 +33,12 @@ const SourceOutput* output_of(const Source& source, const ColumnRequest& request
 }
 
 bool may_group(const Source& source, const std::vector<ColumnRequest>& requests, size_t groups, SemiringName semiring) {
-    if (source.analysis().left_joins != NIL) return false;
+    // It refuses negative factors, which rows without a partner may have.
+    if (source.analysis().left_joins != NIL || semiring == SemiringName::max_product) return false;
     return std::all_of(requests.begin() + static_cast<std::ptrdiff_t>(groups), requests.end(), [&](const auto& factor) {
         const Oid type = source.columns()[static_cast<size_t>(factor.output)].type;
-        if (semiring == SemiringName::sum_product) return type == INT2OID || type == INT4OID || type == INT8OID;
-        return pg_call([=] { return is_plain_number(number_kind(type)); });
+        if (semiring == SemiringName::or_and) return pg_call([=] { return is_plain_number(number_kind(type)); });
+        return type == INT2OID || type == INT4OID || type == INT8OID;
     });
 }
 

@@ -86,7 +86,12 @@ SELECT facts(btml.boost_fit($$ SELECT x, n, kind::character(3) AS t FROM there W
     = facts(btml.boost_fit($$ SELECT x, n, kind::character(3) AS t FROM here WHERE kind IN ('a', 'b') $$, 't',
         trees => 4, positive => 'a'))
 SQL
-for my $setting ('standard_conforming_strings = off', 'search_path = pg_catalog, public')
+$session->query(<<'SQL');
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.same(tid, tid) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION $$an operator of the search path was called$$; END';
+CREATE OPERATOR evil.= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = evil.same);
+SQL
+for my $setting ('standard_conforming_strings = off', 'search_path = pg_catalog, public', 'search_path = evil, pg_catalog, public')
 {
 	$session->query("SET $setting");
 	is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM public.there -- all of it', 'y', trees => 2, strategy => 'distributed'))
@@ -126,7 +131,49 @@ is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there WHERE i
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT day, clock, moment, instant, lasting, y FROM there', 'y', trees => 9, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT day, clock, moment, instant, lasting, y FROM here', 'y', trees => 9))}), 't', 'dates, times and intervals');
 like($session->query(q{SELECT btml.summary(btml.boost_fit('there', 'y', trees => 1, strategy => 'distributed')) ->> 'strategy_reason'}),
-	qr/^the rows of 6 partitions stay in 2 backends of other servers, asked [0-9]+ times$/, 'the summary tells where the rows were');
+	qr/^the rows of 6 partitions stay in 2 backends of servers, asked [0-9]+ times$/, 'the summary tells where the rows were');
+
+# What is shipped does not depend on what PostgreSQL takes for cheaper.
+$node->safe_psql('postgres', "ALTER SERVER worker_$_ OPTIONS (ADD use_remote_estimate 'true')") for 0, 1;
+ok(same($session, q('y', trees => 3)), 'estimates of the other servers');
+is($session->query(q{SELECT facts(btml.boost_fit('SELECT t.x, m.z, t.y FROM there t JOIN more_there m USING (id)', 'y', trees => 3, strategy => 'distributed'))
+    = facts(btml.boost_fit('SELECT t.x, m.z, t.y FROM here t JOIN more_here m USING (id)', 'y', trees => 3, strategy => 'enumerate'))}), 't', 'and a join');
+$node->safe_psql('postgres', "ALTER SERVER worker_$_ OPTIONS (DROP use_remote_estimate)") for 0, 1;
+$workers[$_ % 2]->safe_psql('postgres', "CREATE TABLE range_$_ (id int, x float8, y float8)") for 0 .. 2;
+$node->safe_psql('postgres', 'CREATE TABLE ranges (id int, x float8, y float8) PARTITION BY RANGE (id)');
+for my $part (0 .. 2)
+{
+	my ($from, $to, $i) = (1000 * $part, 1000 * ($part + 1), $part % 2);
+	$node->safe_psql('postgres', "CREATE FOREIGN TABLE range_$part PARTITION OF ranges FOR VALUES FROM ($from) TO ($to) SERVER worker_$i");
+}
+$node->safe_psql('postgres', 'INSERT INTO ranges SELECT i, i % 7, sin(i) FROM generate_series(1, 900) i; ANALYZE ranges');
+my $of_ranges = q{= facts(btml.boost_fit('SELECT (i % 7)::float8 AS x, sin(i) AS y FROM generate_series(1, 900) i', 'y', trees => 2))};
+is($session->query("SELECT facts(btml.boost_fit('SELECT x, y FROM ranges', 'y', trees => 2, strategy => 'distributed')) $of_ranges"), 't', 'partitions that ANALYZE found empty');
+# The partition of a server that is gone, and rows that do not need it.
+$node->safe_psql('postgres', <<'SQL');
+CREATE SERVER gone FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '/nowhere', dbname 'postgres', extensions 'btml');
+CREATE USER MAPPING FOR CURRENT_USER SERVER gone;
+CREATE FOREIGN TABLE range_3 PARTITION OF ranges FOR VALUES FROM (3000) TO (4000) SERVER gone;
+SQL
+fails($session, q{SELECT btml.boost_fit('ranges', 'y', strategy => 'distributed')}, qr/could not connect to server "gone"/, 'a server that is gone');
+is($session->query("SELECT facts(btml.boost_fit('SELECT x, y FROM ranges WHERE id < 3000', 'y', trees => 2, strategy => 'distributed')) $of_ranges"), 't', 'which a condition leaves out');
+
+# 32 partitions; numbers beyond those of float8, and texts that are equal and yet two labels.
+$node->safe_psql('postgres', q{CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)});
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE odd_here (id int, x float8, n numeric, t text COLLATE any_case);
+INSERT INTO odd_here SELECT i, i % 19, CASE i % 50 WHEN 1 THEN '1e400' WHEN 2 THEN '-1e400' WHEN 3 THEN '1e-400' ELSE (i % 23)::numeric END, (ARRAY['u', 'U', 'v', 'V'])[1 + i * 7 % 23 / 6]
+FROM generate_series(1, 3000) i;
+CREATE TABLE odd_there (LIKE odd_here) PARTITION BY HASH (id);
+SQL
+$_->safe_psql('postgres', join ';', map { "CREATE TABLE odd_$_ (id int, x float8, n numeric, t text)" } 0 .. 31) for @workers;
+$node->safe_psql('postgres', join ';', map { "CREATE FOREIGN TABLE odd_$_ PARTITION OF odd_there FOR VALUES WITH (MODULUS 32, REMAINDER $_) SERVER worker_" . $_ % 2 } 0 .. 31);
+$node->safe_psql('postgres', 'INSERT INTO odd_there SELECT * FROM odd_here');
+for my $target ('t', 'x')
+{
+	is($session->query("SELECT facts(btml.boost_fit('SELECT x, n, t FROM odd_there', '$target', trees => 3, exclude => '{" . ($target eq 't' ? '' : 't') . "}', strategy => 'distributed'))
+	    = facts(btml.boost_fit('SELECT x, n, t FROM odd_here', '$target', trees => 3, exclude => '{" . ($target eq 't' ? '' : 't') . "}'))"), 't', "32 partitions, target $target");
+}
 
 # A committee of Gaussian processes, one of each server, predicts what the product of their densities says.
 my $how = q{'y', combine => 'mixture', members => 2, evaluations => 60};
@@ -147,14 +194,14 @@ SELECT count(*), bool_and(abs(l.mean - (c + shift / precision)) < 1e-9 * abs(l.m
 FROM product JOIN here USING (id), committee, btml.predict_latent(model, here) l
 SQL
 like($session->query(q{SELECT btml.describe(model) || ', ' || (btml.summary(model) ->> 'strategy_reason') FROM committee}),
-	qr/^Gaussian process: committee of 2 experts, 3 features -> y, 59[0-9]+ rows, 2 experts, each of a server's rows of 6 partitions$/, 'what a committee says of itself');
+	qr/^Gaussian process: committee of 2 experts, 3 features -> y, 59[0-9]+ rows, 2 experts, one for each server, of the rows of 6 partitions$/, 'what a committee says of itself');
 is($session->query(q{SELECT md5(btml.gp_fit('SELECT x, n, kind, y FROM there', 'y', search => 'none', per_shard => true)::text) = md5(btml.gp_fit('SELECT x, n, kind, y FROM there', 'y', search => 'none', per_shard => true)::text)}),
 	't', 'a committee is the same again');
 fails($session, q{SELECT btml.gp_sample(model, 'here') FROM committee}, qr/a committee of Gaussian processes has no joint draws/, 'draws of a committee');
 fails($session, q{SELECT btml.gp_update(model, ARRAY[1, 2, 0], 3) FROM committee}, qr/a committee takes no observation/, 'an update of a committee');
 fails($session, q{SELECT btml.predict_interval(model, ARRAY[1, 2, 0], 0.9) FROM committee}, qr/model has no calibration, btml.predict_interval needs one\n.*The rows of one expert/, 'intervals of a committee');
 fails($session, q{SELECT btml.gp_fit('there', 'y', holdout => 'held', per_shard => true)}, qr/per_shard takes no holdout/, 'a committee and held-out rows');
-fails($session, q{SELECT btml.gp_fit('here', 'y', per_shard => true)}, qr/does not read one partitioned table/, 'a committee over a table of this server');
+fails($session, q{SELECT btml.gp_fit('here', 'y', per_shard => true)}, qr/table "here" is not partitioned over other servers/, 'a committee over a table of this server');
 
 # Errors are those of the fit, and name what cannot be distributed.
 sub fit_fails
@@ -173,8 +220,10 @@ fit_fails('there', q('y', categorical => '{n}'), qr/categories of type smallint,
 $_->safe_psql('postgres', "CREATE TYPE mood AS ENUM ('b', 'a')") for $node, @workers;
 fit_fails('SELECT y, CASE WHEN x > 3 THEN \'\'a\'\' ELSE \'\'b\'\' END::mood AS mood FROM there', q('y'), qr/would be read here/, 'enums, which postgres_fdw does not ship');
 fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/would be read here/, 'the time of a transaction');
-fit_fails('here', q('y'), qr/does not read one partitioned table/, 'a table of this server');
-fit_fails('SELECT y, x FROM there JOIN here h USING (id, x, y)', q('y'), qr/does not read one partitioned table/, 'a join');
+fit_fails('here', q('y'), qr/table "here" is not partitioned over other servers/, 'a table of this server');
+fit_fails('SELECT x, y FROM ONLY there', q('y'), qr/ONLY "there" has no rows of its partitions/, 'a table without its partitions');
+fit_fails('SELECT 1 AS x, 2 AS y', q('y'), qr/the source reads no table/, 'no table');
+fit_fails('SELECT y, x FROM there JOIN here h USING (id, x, y)', q('y'), qr/table "here" is not partitioned over other servers/, 'a join');
 fit_fails('SELECT t.y, m.z FROM there t JOIN more_there m ON t.id = m.z', q('y'), qr/are not joined by equality of their partition keys/, 'a join of other columns');
 fit_fails('SELECT t.y, m.z FROM there t JOIN more_there m ON t.id = m.id OR m.z = 3', q('y'), qr/are not joined by equality of their partition keys/, 'a join by one or the other');
 fit_fails('SELECT t.y, m.z FROM there t JOIN more_there m USING (id), there u', q('y'), qr/are not joined by equality of their partition keys/, 'one table of three without a join');
@@ -217,7 +266,7 @@ chooses('SELECT x, y, held FROM there', q('y', holdout => 'held'), 'enumerate', 
 chooses('SELECT x, y FROM there WHERE id = 7', q('y', min_leaf_rows => 1), 'enumerate', undef, 'a few of many rows');
 chooses('there', q('y', row_fraction => 0.5), 'enumerate', qr/NOTICE:  about 12000000 rows of other servers are fetched: row_fraction is not supported/,
 	'an option that is not distributed');
-chooses('SELECT t.x, t.y, h.n FROM there t JOIN here h USING (id)', q('y'), 'enumerate', qr/are fetched: the source does not read one partitioned table/, 'a join');
+chooses('SELECT t.x, t.y, h.n FROM there t JOIN here h USING (id)', q('y'), 'enumerate', qr/are fetched: table "h\w+" is not partitioned over other servers/, 'a join');
 chooses('SELECT t.x, t.y, m.z FROM there t LEFT JOIN more_there m USING (id)', q('y'), 'distributed', undef, 'a join of partitions');
 chooses('SELECT x, y FROM there WHERE random() IS NOT NULL', q('y'), 'enumerate', qr/are fetched: rows of partition "there_0" would be read here/, 'what is not shipped');
 is($session->query(q{SELECT count(*) FROM btml.explain_join('SELECT * FROM there JOIN here USING (id)') l WHERE l LIKE '%Fetched from 6 foreign tables of worker_0, worker_1'}),
@@ -244,7 +293,7 @@ fit_fails('SELECT x, y FROM read_in_latin', q('y'), qr/the database that leads t
 # A server's memory limit holds there, and says so.
 $workers[0]->safe_psql('postgres', "ALTER DATABASE postgres SET btml.memory_limit = '64kB'");
 my ($small) = session($node);
-fails($small, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/memory_limit/, 'a server without memory');
+fails($small, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/btml.memory_limit is 64 kB.*It is the memory of server "worker_0": raise btml.memory_limit there/s, 'a server without memory');
 $workers[0]->safe_psql('postgres', 'ALTER DATABASE postgres RESET btml.memory_limit');
 
 # Messages are trusted, so not everybody may send them.
@@ -280,13 +329,15 @@ for my $cut (20, 60, 200)
 	fails($session, "SELECT btml_internal.hold_rows(decode(repeat('01', $cut), 'hex'), '{1}')", qr/corrupt|invalid/, "a corrupt plan of $cut bytes");
 }
 
+fails($session, "SELECT btml_internal.hold_rows(decode(repeat('01', 16) || '04000000ff80ff00', 'hex'), '{1}')", qr/not what was expected/, 'a version that is no text');
+
 # A lost server ends the statement, and leaves nothing behind; so does a cancel.
 my $long = q{SELECT facts(btml.boost_fit('SELECT x, n, share, kind, y FROM there', 'y', trees => 1000000, strategy => 'distributed'))};
 my $fitting = q{SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'postgres_fdw' AND query ~ 'exchange_messages'};
 send_statement($session, $long);
 wait_for($workers[1], $fitting);
 $workers[1]->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'});
-like(finish_statement($session), qr/terminating connection|connection/, 'a killed backend of a server');
+like(finish_statement($session), qr/terminating connection|server closed the connection/, 'a killed backend of a server');
 ok(same($session, q('y', trees => 3)), 'the same again');
 send_statement($session, $long);
 wait_for($workers[1], $fitting);
@@ -294,5 +345,16 @@ $node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activi
 like(finish_statement($session), qr/canceling statement/, 'a cancel');
 wait_for($workers[1], q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'postgres_fdw' AND state <> 'idle'});
 ok(same($session, q('y', trees => 3)), 'and the same again');
+is($session->query(<<'SQL'), 't', 'and after an error that was caught');
+DO $$ BEGIN
+    PERFORM btml.boost_fit('SELECT 1 / (id - 7) AS q, y FROM there', 'y', strategy => 'distributed');
+EXCEPTION WHEN division_by_zero THEN NULL; END $$;
+SELECT facts(btml.boost_fit('SELECT x, y FROM there', 'y', trees => 2, strategy => 'distributed')) = facts(btml.boost_fit('SELECT x, y FROM here', 'y', trees => 2))
+SQL
+send_statement($session, q{SELECT btml.gp_fit('SELECT x, n, share, kind, y FROM there', 'y', evaluations => 10000000, per_shard => true)});
+wait_for($workers[0], q{SELECT count(*) > 0 FROM btml.progress WHERE function = 'gp_fit' AND phase <> 'starting'});
+is($node->safe_psql('postgres', q{SELECT function || ': ' || phase FROM btml.progress}), 'gp_fit: servers train experts', 'the progress of a committee');
+$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'evaluations => 10000000' AND pid <> pg_backend_pid()});
+like(finish_statement($session), qr/canceling statement/, 'a cancel of a committee');
 
 done_testing();

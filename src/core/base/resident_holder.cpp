@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <string>
 #include <system_error>
 
 namespace btml {
@@ -18,10 +19,26 @@ class ResidentHolder::Context : public RunContext {
   public:
     using RunContext::RunContext;
     bool keep_going() override { return !stopped; }
-    void progress(const char*, uint64_t, uint64_t) override {}
+    void progress(const char* phase, uint64_t done, uint64_t total) override {
+        const std::lock_guard lock(mutex_);
+        shown_ = {phase, done, total};
+    }
     void note(std::string_view) override {}
+    void show(RunContext& caller) {
+        const std::lock_guard lock(mutex_);
+        if (!shown_.phase.empty()) caller.progress(shown_.phase.c_str(), shown_.done, shown_.total);
+    }
 
     std::atomic<bool> stopped{false};
+
+  private:
+    struct Shown {
+        std::string phase;
+        uint64_t done, total;
+    };
+
+    std::mutex mutex_;
+    Shown shown_{};
 };
 
 class ResidentHolder::Waiting : public Holder {
@@ -41,8 +58,8 @@ class ResidentHolder::Waiting : public Holder {
     ResidentHolder& resident_;
 };
 
-ResidentHolder::ResidentHolder(Body body, uint64_t memory_limit, int threads)
-    : context_(std::make_unique<Context>(memory_limit, threads)), body_(std::move(body)) {}
+ResidentHolder::ResidentHolder(Body body, MemoryBudget& memory, int threads)
+    : context_(std::make_unique<Context>(memory, threads)), body_(std::move(body)) {}
 
 ResidentHolder::~ResidentHolder() {
     stop();
@@ -113,6 +130,7 @@ Bytes ResidentHolder::collect(RunContext& caller) {
     asked_ = false;
     while (!changed_.wait_for(lock, 10ms, [&] { return answer_ || ended_; })) {
         lock.unlock();
+        context_->show(caller);
         if (!caller.keep_going()) {
             stop();
             throw Cancelled{};

@@ -18,16 +18,16 @@ class ResidentHolder {
   public:
     using Body = std::function<void(Holder& peers, RunContext& context)>;
 
-    // body runs from the first message on; its memory is counted against a limit of its own.
-    ResidentHolder(Body body, uint64_t memory_limit, int threads);
+    // body runs from the first message on; what it holds is counted against this memory, which outlives it.
+    ResidentHolder(Body body, MemoryBudget& memory, int threads);
     // Ends the work where it is.
     ~ResidentHolder();
     ResidentHolder(const ResidentHolder&) = delete;
     ResidentHolder& operator=(const ResidentHolder&) = delete;
 
     // Gives the work a message, and returns what it answers when it can do no more without another one, or is done. The
-    // caller polls meanwhile. Errors: those of the work, which has ended then; Cancelled where the caller gave up,
-    // which ends the work; internal when it had ended before.
+    // caller polls meanwhile, and shows the progress of the work as its own. Errors: those of the work, which has ended
+    // then; Cancelled where the caller gave up, which ends the work; internal when it had ended before.
     Bytes exchange(const Bytes& message, RunContext& caller) {
         post(message);
         return collect(caller);

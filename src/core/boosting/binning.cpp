@@ -38,8 +38,7 @@ class NumberBinner {
           spare_(context.memory(), "values to sort", max_rows) {}
 
     // Fills in `values` and `thresholds`, which are those wanted and as many more as max_bins asks for.
-    void cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
-             const std::vector<double>& wanted, FeatureBins& feature);
+    void cut(const FeatureColumn& column, const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
     // Writes the bin of every row of the column last cut.
     template <class Bin>
     void write(const FeatureBins& feature, Bin* bins);
@@ -63,7 +62,8 @@ class NumberBinner {
     template <class Accept>
     Totals add_up(const Buffer<int64_t>& multiplicity, const Accept& accept);
     void cut_alone(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
-    void cut_among_peers(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
+    void cut_among_peers(const std::string& name, const Buffer<int64_t>& multiplicity, int max_bins,
+                         FeatureBins& feature);
     void cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins, FeatureBins& feature);
 
     ThreadTeam& team_;
@@ -150,14 +150,14 @@ void add_thresholds(const std::vector<double>& wanted, Buffer<double>& threshold
                        is_less);
 }
 
-void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
-                       const std::vector<double>& wanted, FeatureBins& feature) {
-    sort(numbers);
+void NumberBinner::cut(const FeatureColumn& column, const Buffer<int64_t>& multiplicity, int max_bins,
+                       FeatureBins& feature) {
+    sort(column.numbers);
     if (team_.peers())
-        cut_among_peers(multiplicity, max_bins, feature);
+        cut_among_peers(column.name, multiplicity, max_bins, feature);
     else
         cut_alone(multiplicity, max_bins, feature);
-    add_thresholds(wanted, feature.thresholds);
+    add_thresholds(column.thresholds, feature.thresholds);
     feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
 }
 
@@ -196,9 +196,10 @@ void NumberBinner::cut_quantiles(const Buffer<int64_t>& multiplicity, const Tota
 }
 
 // The coordinator of several processes has no rows, and cuts as the others do.
-void NumberBinner::cut_among_peers(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
+void NumberBinner::cut_among_peers(const std::string& name, const Buffer<int64_t>& multiplicity, int max_bins,
+                                   FeatureBins& feature) {
     WeightedValues own{Buffer<uint64_t>(context_.memory(), "distinct values"),
-                       Buffer<uint64_t>(context_.memory(), "weights of values")};
+                       Buffer<uint64_t>(context_.memory(), "weights of values"), name};
     uint64_t up_to = 0;
     for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
         own.keys.push_back(key);
@@ -315,7 +316,7 @@ Buffer<uint8_t> bin_column(FeatureColumn& column, FeatureBins& feature, const Bu
         if (!keep) column.codes.clear();
         return bins;
     }
-    numbers.cut(column.numbers, multiplicity, max_bins, column.thresholds, feature);
+    numbers.cut(column, multiplicity, max_bins, feature);
     const size_t rows = column.numbers.size();
     if (!keep) column.numbers.clear();
     return make_column(rows, bin_bytes(feature.size()), context, [&](auto* target) { numbers.write(feature, target); });

@@ -90,7 +90,7 @@ class Booster {
           team_(team),
           dataset_(std::move(dataset)) {
         check_what_objective_takes(dataset_, options_);
-        if (team.peers()) share_categories(dataset_, *team.peers(), context_);
+        if (team.peers()) share_categories(dataset_, max_histogram_bins, *team.peers(), context_);
         if (start) start_.emplace(std::move(*start), dataset_, options_, context_);
     }
 
@@ -494,6 +494,7 @@ FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& 
 void serve_fit(Dataset dataset, const Options& options, Holder& peers, RunContext& context,
                std::optional<Model> start) {
     check(dataset, options, false);
+    check_distributed(options);
     ThreadTeam team(context, std::numeric_limits<int>::max(), &peers);
     Booster(std::move(dataset), options, team, context, false, std::move(start)).serve(peers);
 }

@@ -1,6 +1,10 @@
 #include "core/boosting/distributed_set.hpp"
 
+#include "core/boosting/rows/number_grid.hpp"
+
 #include <bit>
+#include <set>
+#include <utility>
 
 namespace btml::boosting {
 
@@ -32,14 +36,20 @@ class Arguments {
         rest_ = rest_.subspan(1);
         return word;
     }
-    int next_int() { return static_cast<int>(next()); }
+    // Error internal where it is none of the type's.
+    template <class T>
+    T next_as() {
+        const int64_t word = next();
+        if (!std::in_range<T>(word)) refuse_message();
+        return static_cast<T>(word);
+    }
     double next_number() { return std::bit_cast<double>(next()); }
     bool is_done() const { return rest_.empty(); }
     // All that are left.
     template <class T>
     std::vector<T> rest() {
         std::vector<T> values;
-        while (!is_done()) values.push_back(static_cast<T>(next()));
+        while (!is_done()) values.push_back(next_as<T>());
         return values;
     }
 
@@ -189,12 +199,7 @@ static void require_valid(bool is_valid) {
     if (!is_valid) refuse_message();
 }
 
-static void check_node(const EnumeratedSet& set, int node) {
-    require_valid(node >= 0 && node < set.nodes());
-}
-
-static void check_split(const EnumeratedSet& set, int node, const Split& split) {
-    check_node(set, node);
+static void check_split(const EnumeratedSet& set, const Split& split) {
     require_valid(split.feature >= 0 && static_cast<size_t>(split.feature) < set.features().size());
     const FeatureBins& feature = set.features()[static_cast<size_t>(split.feature)];
     require_valid(feature.categorical ||
@@ -203,6 +208,11 @@ static void check_split(const EnumeratedSet& set, int node, const Split& split) 
 }
 
 void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
+    static constexpr int64_t max_value = int64_t{1} << max_sum_bits; // of a leaf
+    std::set<int> split_nodes;
+    const auto check_leaf = [&](int node) {
+        require_valid(node >= 0 && node < set.nodes() && !split_nodes.contains(node));
+    };
     for (;;) {
         context.poll();
         Words words;
@@ -212,29 +222,32 @@ void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
         switch (static_cast<Command>(words[0])) {
         case Command::start: {
             const auto iteration = static_cast<uint64_t>(arguments.next());
-            const int score = arguments.next_int();
+            const int score = arguments.next_as<int>();
             const auto features = arguments.rest<int>();
             require_valid(score >= 0 && static_cast<size_t>(score) < set.scores().bases().size());
             for (size_t i = 0; i < features.size(); i++)
                 require_valid(features[i] > (i > 0 ? features[i - 1] : -1) &&
                               static_cast<size_t>(features[i]) < set.features().size());
             set.start(iteration, score, features);
+            split_nodes.clear();
             break;
         }
         case Command::split: {
-            const int node = arguments.next_int();
+            const int node = arguments.next_as<int>();
             Split split;
-            split.feature = arguments.next_int();
+            split.feature = arguments.next_as<int>();
             split.null_left = arguments.next() != 0;
             split.last_bin = arguments.next();
             split.categories = arguments.rest<uint32_t>();
-            check_split(set, node, split);
+            check_leaf(node);
+            check_split(set, split);
+            split_nodes.insert(node);
             set.split(node, split);
             break;
         }
         case Command::fill: {
-            const int node = arguments.next_int();
-            check_node(set, node);
+            const int node = arguments.next_as<int>();
+            check_leaf(node);
             peers.answer(histogram(set, node, arguments.next() != 0, context));
             break;
         }
@@ -243,16 +256,18 @@ void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
             for (double* const number : {&rule.learning_rate, &rule.l1, &rule.l2, &rule.lower, &rule.upper})
                 *number = arguments.next_number();
             const auto nodes = arguments.rest<int>();
-            for (const int node : nodes) check_node(set, node);
+            for (const int node : nodes) check_leaf(node);
             set.renewed_value(nodes, rule);
             break;
         }
         case Command::add: {
             std::vector<TrainingSet::Leaf> leaves;
             while (!arguments.is_done()) {
-                const int node = arguments.next_int();
-                check_node(set, node);
-                leaves.push_back({node, {}, arguments.next()});
+                const int node = arguments.next_as<int>();
+                check_leaf(node);
+                const int64_t value = arguments.next();
+                require_valid(value >= -max_value && value <= max_value);
+                leaves.push_back({node, {}, value});
             }
             set.add(leaves);
             break;

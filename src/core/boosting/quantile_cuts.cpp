@@ -112,10 +112,17 @@ void KnownPoints::learn(KeySet keys) {
     PointWeights weights;
     for (const uint64_t key : keys) weights.push_back(weigh(key));
     peers_.add_up(weights);
+    if (weights.size() != keys.size()) refuse_message();
     for (size_t i = 0; i < keys.size(); i++) points_.push_back({keys[i], weights[i]});
     std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) { return a.key < b.key; });
     const auto is_same = [](const Point& a, const Point& b) { return a.key == b.key; };
     points_.erase(std::unique(points_.begin(), points_.end(), is_same), points_.end());
+    uint64_t before = 0;
+    for (const Point& point : points_) {
+        const auto [up_to, own] = point.weight;
+        if (own > up_to || up_to - own < before || up_to > all_) refuse_message();
+        before = up_to;
+    }
 }
 
 // What is unknown of a gap does not matter as long as its values, taken together, neither fill a bin nor begin one.
@@ -184,10 +191,10 @@ std::vector<Cut> cuts_among(Peers& peers, const WeightedValues& own, size_t max_
         return cuts;
     }
     if (max_bins == 0 || max_bins > most_bins)
-        throw Error(
-            ErrorCode::not_supported,
-            format("a feature has more than %zu distinct values, too many for rows on several machines", most_bins), {},
-            format("Set max_bins to %zu or less.", most_bins));
+        throw Error(ErrorCode::not_supported,
+                    format("feature \"%s\" has more than %zu distinct values, too many for rows on several machines",
+                           own.feature.c_str(), most_bins),
+                    {}, format("Set max_bins to %zu or less.", most_bins));
     KnownPoints known(peers, own, max_bins);
     for (std::vector<size_t> gaps;; gaps.clear()) {
         cuts = known.cut(gaps);

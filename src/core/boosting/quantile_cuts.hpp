@@ -60,6 +60,7 @@ inline bool is_frequent(uint64_t weight, uint128 all, size_t max_bins) {
 struct WeightedValues {
     Buffer<uint64_t> keys;
     Buffer<uint64_t> up_to; // the weight of values up to each
+    std::string feature = {};
 };
 
 // Neighbouring values that lie in different bins.

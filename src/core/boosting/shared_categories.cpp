@@ -1,6 +1,7 @@
 #include "core/boosting/shared_categories.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace btml::boosting {
 
@@ -9,8 +10,10 @@ namespace {
 // Texts in bytewise order, each ended by a zero byte, which none of them has.
 struct TextSet : std::vector<char> {
     TextSet() = default;
-    explicit TextSet(const std::vector<std::string>& texts) {
-        for (const std::string& text : texts) insert(end(), text.c_str(), text.c_str() + text.size() + 1);
+    // Of the first `most` texts.
+    explicit TextSet(std::span<const std::string> texts, size_t most = SIZE_MAX) {
+        for (const std::string& text : texts.first(std::min(most, texts.size())))
+            insert(end(), text.c_str(), text.c_str() + text.size() + 1);
     }
 
     std::vector<std::string> texts() const {
@@ -18,7 +21,9 @@ struct TextSet : std::vector<char> {
         for (auto begin = this->begin(); begin != end();) {
             const auto zero = std::find(begin, end(), 0);
             if (zero == end()) refuse_message();
-            texts.emplace_back(begin, zero);
+            std::string text(begin, zero);
+            if (!texts.empty() && texts.back() >= text) refuse_message();
+            texts.push_back(std::move(text));
             begin = zero + 1;
         }
         return texts;
@@ -56,12 +61,20 @@ std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, Fe
     return codes;
 }
 
-void share_categories(Dataset& dataset, Peers& peers, RunContext& context) {
+void share_categories(Dataset& dataset, size_t max_categories, Peers& peers, RunContext& context) {
     for (FeatureColumn& column : dataset.features) {
         if (column.kind != FeatureKind::category) continue;
-        TextSet all(column.categories);
+        // One too many says as much as all of them, of which there may be as many as rows.
+        TextSet all(column.categories, max_categories < SIZE_MAX ? max_categories + 1 : SIZE_MAX);
         peers.add_up(all);
-        merge_categories(all.texts(), column, context);
+        const Reservation copies(context.memory(), "categories", 2 * all.size());
+        const std::vector<std::string> texts = all.texts();
+        if (texts.size() > max_categories)
+            throw Error(ErrorCode::not_supported,
+                        format("feature \"%s\" has more than %zu categories, too many for rows on several machines",
+                               column.name.c_str(), max_categories),
+                        "", "Leave it out, or train on one machine: strategy => 'enumerate'.");
+        merge_categories(texts, column, context);
     }
 }
 

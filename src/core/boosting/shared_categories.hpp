@@ -11,7 +11,7 @@ namespace btml::boosting {
 std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, FeatureColumn& column,
                                        RunContext& context);
 
-// Gives every feature the categories of all peers' rows.
-void share_categories(Dataset& dataset, Peers& peers, RunContext& context);
+// Gives every feature the categories of all peers' rows. Error not_supported where these are more than max_categories.
+void share_categories(Dataset& dataset, size_t max_categories, Peers& peers, RunContext& context);
 
 } // namespace btml::boosting

@@ -15,7 +15,10 @@ namespace btml::pg {
 std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
     const bool has_citus =
         pg_call([] { return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)); });
-    if (!has_citus) return {};
+    const ItemsOf<const ReadTable> read = read_tables(query);
+    if (!has_citus || read.size() == 0) return {};
+    std::string oids;
+    for (const ReadTable* const table : read) oids += (oids.empty() ? "" : ",") + std::to_string(table->table);
     struct Sink : RowSink {
         void add(const Datum* values, const bool* nulls) override {
             CitusTable& table = found[DatumGetObjectId(values[0])];
@@ -27,13 +30,16 @@ std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
     } sink;
     const std::string sql =
         "SELECT p.logicalrelid::pg_catalog.oid,"
-        " CASE p.partmethod WHEN 'h' THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END,"
-        " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid)"
-        " FROM pg_catalog.pg_dist_partition p";
+        " CASE WHEN p.partmethod OPERATOR(pg_catalog.=) 'h'::pg_catalog.\"char\""
+        " THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END,"
+        " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid::pg_catalog.oid"
+        " OPERATOR(pg_catalog.=) p.logicalrelid::pg_catalog.oid)"
+        " FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid::pg_catalog.oid OPERATOR(pg_catalog.=) ANY ('{" +
+        oids + "}'::pg_catalog.oid[])";
     run_query(parsed_query(sql), sql.c_str(), sink, nullptr, context);
     std::vector<CitusTable> tables;
-    for (const ReadTable* const read : read_tables(query))
-        if (const auto at = sink.found.find(read->table); at != sink.found.end()) tables.push_back(at->second);
+    for (const ReadTable* const table : read)
+        if (const auto at = sink.found.find(table->table); at != sink.found.end()) tables.push_back(at->second);
     return tables;
 }
 
@@ -42,11 +48,13 @@ bool has_distributed_table(const std::vector<CitusTable>& tables) {
 }
 
 // A setting holds until the query's end, or until the transaction's end that an error brings.
-static int use_one_connection() {
+static int use_settings() {
     return pg_call([] {
         const int level = NewGUCNestLevel();
         set_config_option("citus.max_adaptive_executor_pool_size", "1", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
                           true, 0, false);
+        set_config_option("standard_conforming_strings", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+                          false);
         return level;
     });
 }
@@ -69,7 +77,7 @@ bool has_distributed_subplan(const std::string& sql) {
 
 uint64_t run_over_shards(const std::string& sql, RowSink& sink, RunContext& context) {
     const Query* const query = parsed_query(sql);
-    const int level = use_one_connection();
+    const int level = use_settings();
     const uint64_t rows = run_query(query, sql.c_str(), sink, nullptr, context);
     end_settings(level);
     return rows;

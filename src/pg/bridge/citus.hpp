@@ -24,7 +24,7 @@ bool has_distributed_table(const std::vector<CitusTable>& tables);
 bool has_distributed_subplan(const std::string& sql);
 
 // Plans and runs the query as run_query, with one connection to each server, which a transaction's queries then have in
-// common.
+// common; what Citus makes of the query has literals as its servers read them.
 uint64_t run_over_shards(const std::string& sql, RowSink& sink, RunContext& context);
 
 } // namespace btml::pg

@@ -9,11 +9,14 @@ extern "C" {
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "commands/defrem.h"
+#include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
 #include "tcop/tcopprot.h"
 #include "utils/rel.h"
+#include "utils/varlena.h"
 }
 
 namespace btml::pg {
@@ -65,46 +68,46 @@ bool has_same_places(Oid table, Oid partition) {
 bool ships_aggregates = false;
 create_upper_paths_hook_type next_hook = nullptr;
 
+List* foreign_paths(const RelOptInfo* of) {
+    List* found = NIL;
+    for (Path* const path : items<Path>(of->pathlist))
+        if (IsA(path, ForeignPath)) found = lappend(found, path);
+    return found;
+}
+
+// A path that seemed dearer than to fetch the rows is not among the others: it is asked for again, on its own.
 void keep_shipped_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
                         void* extra) {
     if (next_hook) next_hook(root, stage, input, output, extra);
     if (!ships_aggregates || stage != UPPERREL_GROUP_AGG) return;
-    List* shipped = NIL;
-    for (Path* const path : items<Path>(output->pathlist))
-        if (IsA(path, ForeignPath)) shipped = lappend(shipped, path);
-    if (shipped != NIL) output->pathlist = shipped;
+    List* const all = output->pathlist;
+    output->pathlist = foreign_paths(output);
+    if (output->pathlist == NIL && output->fdwroutine && output->fdwroutine->GetForeignUpperPaths) {
+        output->fdw_private = nullptr; // says that they were asked for
+        output->fdwroutine->GetForeignUpperPaths(root, stage, input, output, extra);
+    }
+    if (output->pathlist == NIL) output->pathlist = all;
 }
 
-// Has aggregates shipped as long as it lives.
-class ShippedAggregates {
-  public:
-    ShippedAggregates() {
-        static bool hooked = false;
-        if (!std::exchange(hooked, true)) {
-            next_hook = create_upper_paths_hook;
-            create_upper_paths_hook = keep_shipped_paths;
-        }
-        ships_aggregates = true;
+// Plans the query with its aggregates shipped, and joins under them; may ereport.
+PlannedStmt* plan_shipped(Query* query, const char* sql, int cursor_options) {
+    static bool hooked = false;
+    if (!std::exchange(hooked, true)) {
+        next_hook = create_upper_paths_hook;
+        create_upper_paths_hook = keep_shipped_paths;
     }
-    ~ShippedAggregates() { ships_aggregates = false; }
-    ShippedAggregates(const ShippedAggregates&) = delete;
-    ShippedAggregates& operator=(const ShippedAggregates&) = delete;
-};
-
-// Has the work's queries planned with aggregates shipped, and joins under them. An error ends the settings with the
-// transaction.
-template <class Work>
-auto with_shipped_plans(const Work& work) {
-    const ShippedAggregates shipped;
-    const int level = pg_call([] {
-        const int outer = NewGUCNestLevel();
-        for (const char* const method : {"enable_hashjoin", "enable_mergejoin", "enable_nestloop"})
-            set_config_option(method, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-        return outer;
-    });
-    const auto result = work();
-    pg_call([=] { AtEOXact_GUC(true, level); });
-    return result;
+    const int level = NewGUCNestLevel();
+    for (const char* const method : {"enable_hashjoin", "enable_mergejoin", "enable_nestloop"})
+        set_config_option(method, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    PlannedStmt* plan = nullptr;
+    ships_aggregates = true;
+    PG_TRY();
+    { plan = pg_plan_query(query, sql, cursor_options, nullptr); }
+    PG_FINALLY();
+    { ships_aggregates = false; }
+    PG_END_TRY();
+    AtEOXact_GUC(true, level);
+    return plan;
 }
 
 bool fetches_rows(const Plan* plan) {
@@ -114,8 +117,8 @@ bool fetches_rows(const Plan* plan) {
     return fetches_rows(plan->lefttree) || fetches_rows(plan->righttree);
 }
 
-PlannedStmt* plan_of(Query* query) {
-    return pg_plan_query(query, "", 0, nullptr);
+PlannedStmt* plan_of(const Query* query) {
+    return plan_as_ever(copy_of(query), "", 0);
 }
 
 // What runs before or beside the plan's tree, as a CTE does, is not shipped.
@@ -147,10 +150,8 @@ std::vector<Oid> partitions_of(Oid table) {
 }
 
 constexpr char distributable[] =
-    "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables, or over several "
-    "that "
-    "are partitioned alike and joined by their partition keys, or over tables that Citus distributes by the hash of a "
-    "column.";
+    "Servers train on a partitioned table whose partitions are foreign tables, on several that are partitioned alike "
+    "and joined by their partition keys, or on tables that Citus distributes by the hash of a column.";
 
 [[noreturn]] void refuse(const std::string& what, const char* hint = distributable) {
     throw Error(ErrorCode::not_supported, what, "", hint);
@@ -158,10 +159,13 @@ constexpr char distributable[] =
 
 // Errors not_supported for other queries than those of one partitioned table, or of several joined by partition.
 void check_tables(const Query* query, const ItemsOf<const ReadTable>& tables) {
-    bool are_partitioned = tables.size() > 0;
-    for (const ReadTable* const read : tables)
-        are_partitioned = are_partitioned && read->kind == RELKIND_PARTITIONED_TABLE;
-    if (!are_partitioned) refuse("the source does not read one partitioned table and nothing else");
+    if (tables.size() == 0) refuse("the source reads no table");
+    for (const ReadTable* const read : tables) {
+        const char* const name = name_of_table(read->table);
+        if (read->kind != RELKIND_PARTITIONED_TABLE)
+            refuse(format("table \"%s\" is not partitioned over other servers", name));
+        if (read->alone) refuse(format("ONLY \"%s\" has no rows of its partitions", name));
+    }
     if (tables.size() == 1) return;
     for (const ReadTable* const read : tables) {
         if (!are_partitioned_alike(read->table, tables[0]->table))
@@ -193,7 +197,23 @@ PartitionedQuery::PartitionedQuery(const std::string& sql) : sql_(sql), query_(p
     for (const ReadTable* const read : tables)
         tables_.push_back(
             {read->table, tables.size() == 1 ? partitions_of(read->table) : direct_partitions(read->table)});
+    leave_out_pruned();
     check_partitions();
+}
+
+// Conditions may say that no row of a partition is read, whose server then is not asked.
+void PartitionedQuery::leave_out_pruned() {
+    const Query* const query = query_;
+    const List* const planned = pg_call([=] { return plan_of(query)->relationOids; });
+    const std::vector<Table> all = tables_;
+    for (Table& read : tables_) read.partitions.clear();
+    for (size_t partition = 0; partition < all[0].partitions.size(); partition++) {
+        const bool is_read = std::any_of(all.begin(), all.end(), [&](const Table& read) {
+            return list_member_oid(planned, read.partitions[partition]);
+        });
+        for (size_t t = 0; is_read && t < all.size(); t++)
+            tables_[t].partitions.push_back(all[t].partitions[partition]);
+    }
 }
 
 void PartitionedQuery::check_partitions() const {
@@ -212,6 +232,30 @@ std::string PartitionedQuery::name_of(size_t partition) const {
     return name_of_table(tables_[0].partitions[partition]);
 }
 
+static const ForeignServer* server_of_table(Oid table) {
+    return GetForeignServer(GetForeignTable(table)->serverid);
+}
+
+std::string PartitionedQuery::server_of(size_t partition) const {
+    const Oid table = tables_[0].partitions[partition];
+    return pg_call([=] { return server_of_table(table)->servername; });
+}
+
+bool PartitionedQuery::ships_extension(size_t partition) const {
+    const Oid table = tables_[0].partitions[partition];
+    return pg_call([=] {
+        for (DefElem* const option : items<DefElem>(server_of_table(table)->options)) {
+            List* names = NIL;
+            if (strcmp(option->defname, "extensions") != 0 ||
+                !SplitIdentifierString(pstrdup(defGetString(option)), ',', &names))
+                continue;
+            for (const char* const name : items<const char>(names))
+                if (strcmp(name, "btml") == 0) return true;
+        }
+        return false;
+    });
+}
+
 Query* PartitionedQuery::query_of(size_t partition) const {
     const Query* const query = query_;
     Query* const copy = pg_call([=] { return copy_of(query); });
@@ -225,12 +269,11 @@ Query* PartitionedQuery::query_of(size_t partition) const {
 
 bool PartitionedQuery::is_read_here(size_t partition) const {
     Query* const query = query_of(partition);
-    return with_shipped_plans([=] { return pg_call([=] { return has_plan_that_fetches(plan_of(query)); }); });
+    return pg_call([=] { return has_plan_that_fetches(plan_shipped(query, "", 0)); });
 }
 
 uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const {
-    const Query* const query = query_of(partition);
-    return with_shipped_plans([&] { return run_query(query, sql_.c_str(), sink, phase, context); });
+    return run_query(query_of(partition), sql_.c_str(), sink, phase, context, plan_shipped);
 }
 
 ForeignTables foreign_tables(const Query* query) {
@@ -241,15 +284,14 @@ ForeignTables foreign_tables(const Query* query) {
             if (kind_of(table) != RELKIND_FOREIGN_TABLE) continue;
             found.tables.insert(table);
             found.are_partitions = found.are_partitions || has_partitions;
-            found.servers.insert(
-                pg_call([=] { return GetForeignServer(GetForeignTable(table)->serverid)->servername; }));
+            found.servers.insert(pg_call([=] { return server_of_table(table)->servername; }));
         }
     }
     return found;
 }
 
 double expected_rows(const Query* query) {
-    return pg_call([=] { return plan_of(copy_of(query))->planTree->plan_rows; });
+    return pg_call([=] { return plan_of(query)->planTree->plan_rows; });
 }
 
 } // namespace btml::pg

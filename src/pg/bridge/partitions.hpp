@@ -29,8 +29,13 @@ class PartitionedQuery {
     // Output and end read no columns but ctid.
     PartitionedQuery(const std::string& output, const std::string& end, const PartitionedQuery& other);
 
+    // How many there are that conditions leave rows of.
     size_t partitions() const { return tables_[0].partitions.size(); }
     std::string name_of(size_t partition) const;
+    // The name of the partition's server.
+    std::string server_of(size_t partition) const;
+    // Says whether the partition's server has the extension among those that it is sent functions of.
+    bool ships_extension(size_t partition) const;
     // Says whether rows of the partition would be fetched and aggregated here.
     bool is_read_here(size_t partition) const;
     // Runs the query as if the tables had this partition only.
@@ -42,6 +47,7 @@ class PartitionedQuery {
         std::vector<Oid> partitions;
     };
 
+    void leave_out_pruned();
     void check_partitions() const;
     Query* query_of(size_t partition) const;
 

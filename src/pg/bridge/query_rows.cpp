@@ -46,11 +46,11 @@ void do_nothing(DestReceiver*) {}
 
 // Rows of a plain table are not worth sending through a Gather node, and a serial scan that starts at the first page
 // gives them in the same order each time.
-void run(const Query* query, const char* sql, Receiver* receiver) {
+void run(const Query* query, const char* sql, Planner planner, Receiver* receiver) {
     const int guc_level = NewGUCNestLevel();
     set_config_option("synchronize_seqscans", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
     Query* const copy = copy_of(query);
-    PlannedStmt* const plan = pg_plan_query(copy, sql, query->hasAggs ? CURSOR_OPT_PARALLEL_OK : 0, nullptr);
+    PlannedStmt* const plan = planner(copy, sql, query->hasAggs ? CURSOR_OPT_PARALLEL_OK : 0);
     receiver->sink->expect(static_cast<uint64_t>(std::clamp(plan->planTree->plan_rows, 0.0, 1e10)));
     PushActiveSnapshot(GetActiveSnapshot());
     QueryDesc* const description =
@@ -67,7 +67,12 @@ void run(const Query* query, const char* sql, Receiver* receiver) {
 
 } // namespace
 
-uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const char* phase, RunContext& context) {
+PlannedStmt* plan_as_ever(Query* query, const char* sql, int cursor_options) {
+    return pg_plan_query(query, sql, cursor_options, nullptr);
+}
+
+uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const char* phase, RunContext& context,
+                   Planner plan) {
     std::exception_ptr failure;
     Receiver receiver = {};
     receiver.interface.receiveSlot = receive;
@@ -82,7 +87,7 @@ uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const cha
     receiver.scratch =
         pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml scan", ALLOCSET_DEFAULT_SIZES); });
     if (phase) context.progress(phase, 0, 0);
-    pg_call([&] { run(query, sql, &receiver); });
+    pg_call([&] { run(query, sql, plan, &receiver); });
     if (failure) std::rethrow_exception(failure);
     return receiver.rows;
 }

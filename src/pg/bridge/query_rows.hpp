@@ -26,8 +26,13 @@ class RowSink {
     bool has_enough_ = false;
 };
 
+// Plans a query; may ereport.
+using Planner = PlannedStmt* (*)(Query* query, const char* sql, int cursor_options);
+PlannedStmt* plan_as_ever(Query* query, const char* sql, int cursor_options);
+
 // Plans and runs the query in the active snapshot; returns the number of rows. Cancellable between rows; `phase` names
 // the work in btml.progress, a string literal, or is null: then it is a part of other work.
-uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const char* phase, RunContext& context);
+uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const char* phase, RunContext& context,
+                   Planner plan = plan_as_ever);
 
 } // namespace btml::pg

@@ -18,7 +18,7 @@ static bool find_tables(Node* node, void* found) {
         // A view that was expanded leaves an entry that nothing reads.
         if (entry->rtekind != RTE_RELATION || entry->relkind == RELKIND_VIEW) continue;
         auto* const read = static_cast<ReadTable*>(palloc(sizeof(ReadTable)));
-        *read = {entry->relid, entry->relkind, btml_compat_reader(query, entry)};
+        *read = {entry->relid, entry->relkind, btml_compat_reader(query, entry), !entry->inh};
         *tables = lappend(*tables, read);
     }
     return btml_compat_walk_query(query, find_tables, found, 0);

@@ -9,6 +9,7 @@ struct ReadTable {
     Oid table;
     char kind;
     Oid reader; // the owner of a view; InvalidOid: the current user
+    bool alone; // without its partitions or children: FROM ONLY
 };
 
 // In the order in which the query has them.

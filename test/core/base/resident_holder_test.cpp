@@ -38,8 +38,9 @@ void add_up(Holder& peers, RunContext&) {
 constexpr uint64_t limit = uint64_t{1} << 20;
 
 TEST(ResidentHolder, GoesOnFromMessageToMessage) {
+    MemoryBudget memory(limit);
     QuietContext context;
-    ResidentHolder resident(add_up, limit, 1);
+    ResidentHolder resident(add_up, memory, 1);
     EXPECT_EQ(resident.exchange(message_of(5), context), message_of(5));
     EXPECT_EQ(resident.exchange(message_of(2), context), message_of(7));
     EXPECT_FALSE(resident.has_ended());
@@ -49,6 +50,7 @@ TEST(ResidentHolder, GoesOnFromMessageToMessage) {
 }
 
 TEST(ResidentHolder, EndsInTheMiddleOfItsWork) {
+    MemoryBudget memory(limit);
     QuietContext context;
     int left = 0;
     struct Count {
@@ -59,38 +61,58 @@ TEST(ResidentHolder, EndsInTheMiddleOfItsWork) {
         const Count count{left};
         add_up(peers, own);
     };
-    { ResidentHolder never_started(work, limit, 1); }
+    { ResidentHolder never_started(work, memory, 1); }
     EXPECT_EQ(left, 0);
     {
-        ResidentHolder resident(work, limit, 1);
+        ResidentHolder resident(work, memory, 1);
         resident.exchange(message_of(5), context);
     }
     EXPECT_EQ(left, 1);
 }
 
 TEST(ResidentHolder, ErrorsAndLimitsAreTheCallers) {
+    MemoryBudget memory(limit);
     QuietContext context;
     ResidentHolder failing(
         [](Holder& peers, RunContext&) {
             peers.listen();
             throw Error(ErrorCode::out_of_range, "a row is odd");
         },
-        limit, 1);
+        memory, 1);
     EXPECT_EQ(caught([&] { failing.exchange(message_of(1), context); }).message, "a row is odd");
     EXPECT_TRUE(failing.has_ended());
-    ResidentHolder large([](Holder&, RunContext& own) { Buffer<double>(own.memory(), "rows", limit); }, limit, 1);
+    ResidentHolder large([](Holder&, RunContext& own) { Buffer<double>(own.memory(), "rows", limit); }, memory, 1);
     EXPECT_EQ(caught([&] { large.exchange(message_of(1), context); }).code, ErrorCode::memory_limit);
     // What is no message at all.
-    ResidentHolder resident(add_up, limit, 1);
+    ResidentHolder resident(add_up, memory, 1);
     EXPECT_EQ(caught([&] { resident.exchange(Bytes(3), context); }).code, ErrorCode::internal);
 }
 
+TEST(ResidentHolder, ShowsItsProgress) {
+    struct Watching : QuietContext {
+        void progress(const char* phase, uint64_t done, uint64_t total) override {
+            EXPECT_EQ(format("%s %d of %d", phase, static_cast<int>(done), static_cast<int>(total)), "adding 1 of 2");
+            has_seen = true;
+        }
+        std::atomic<bool> has_seen{false};
+    } caller;
+    MemoryBudget memory(limit);
+    ResidentHolder resident(
+        [&](Holder&, RunContext& own) {
+            own.progress("adding", 1, 2);
+            while (!caller.has_seen) own.poll();
+        },
+        memory, 1);
+    EXPECT_EQ(resident.exchange(message_of(1), caller), Bytes{});
+}
+
 TEST(ResidentHolder, CallersMayGiveUp) {
+    MemoryBudget memory(limit);
     ResidentHolder endless(
         [](Holder&, RunContext& own) {
             for (;;) own.poll();
         },
-        limit, 1);
+        memory, 1);
     ImpatientContext caller(3);
     EXPECT_THROW(endless.exchange(message_of(1), caller), Cancelled);
     EXPECT_TRUE(endless.has_ended());

@@ -20,20 +20,28 @@ class TestCoordinator : public Coordinator {
     TestCoordinator(size_t others, const Follow& follow) : Coordinator(others) {
         for (size_t number = 0; number < others; number++)
             residents_.push_back(std::make_unique<ResidentHolder>(
-                [=](Holder& peers, RunContext& context) { follow(peers, number, context); }, uint64_t{1} << 40,
+                [=](Holder& peers, RunContext& context) { follow(peers, number, context); }, memory_,
                 1 + static_cast<int>(number % 2)));
     }
     size_t rounds() const { return rounds_; }
+    // Changes messages, and answers, on their way.
+    std::function<void(size_t round, Bytes& message)> disturb = [](size_t, Bytes&) {};
 
   private:
     std::vector<Bytes> exchange(const Bytes& message) override {
         rounds_++;
+        Bytes sent = message;
+        disturb(rounds_, sent);
         std::vector<Bytes> answers;
-        for (auto& resident : residents_) answers.push_back(resident->exchange(message, context_));
+        for (auto& resident : residents_) {
+            answers.push_back(resident->exchange(sent, context_));
+            disturb(rounds_, answers.back());
+        }
         return answers;
     }
 
     QuietContext context_;
+    MemoryBudget memory_{uint64_t{1} << 40}; // of all of them
     std::vector<std::unique_ptr<ResidentHolder>> residents_;
     size_t rounds_ = 0;
 };
@@ -194,10 +202,62 @@ TEST(Distributed, ErrorsOfRowsAreThoseOfTheFit) {
     wide.data.columns[0] = {"many", true, 0, {}, {}, 1100, 0};
     for (size_t row = 0; row < wide.data.tables[0].rows; row++)
         wide.data.columns[0].codes.push_back(static_cast<uint32_t>(row % 1100));
-    EXPECT_EQ(caught([&] { fit_scattered(materialise(wide.data), wide.options, 2, 1); }).code,
-              ErrorCode::not_supported);
+    const auto many = caught([&] { fit_scattered(materialise(wide.data), wide.options, 2, 1); });
+    EXPECT_EQ(many.code, ErrorCode::not_supported);
+    EXPECT_EQ(many.message, "feature \"many\" has more than 1024 categories, too many for rows on several machines");
     fit.options.row_fraction = 0.5;
     EXPECT_EQ(caught([&] { fit_scattered(fit.data, fit.options, 2, 1); }).code, ErrorCode::not_supported);
+}
+
+// Whatever a peer sends, a fit ends, with a model or an error.
+TEST(Distributed, WrongMessagesAreRefused) {
+    size_t refused = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        const Fit fit(seed, newton_or_renewed[seed % std::size(newton_or_renewed)]);
+        const std::vector<PlainData> parts = scatter(fit.data, 2, seed);
+        const PlainData none = reorder(fit.data, {});
+        TestCoordinator peers(2, [&](Holder& holder, size_t number, RunContext& context) {
+            serve_fit(to_dataset(parts[number], context), fit.options, holder, context, {});
+        });
+        Random random(seed);
+        const size_t disturbed = 1 + random.below(12);
+        peers.disturb = [&](size_t round, Bytes& message) {
+            if (round != disturbed || message.empty() || random.chance(0.3)) return;
+            const size_t at = random.below(message.size());
+            static constexpr int64_t words[] = {0, -1, INT64_MAX, INT64_MIN, 1 << 20, int64_t{1} << 32};
+            if (random.chance(0.2))
+                message.resize(at);
+            else if (random.chance(0.5))
+                message[at] = static_cast<std::byte>(random.below(256));
+            else if (at / 8 * 8 + 8 <= message.size())
+                memcpy(&message[at / 8 * 8], &words[random.below(std::size(words))], 8);
+        };
+        QuietContext context;
+        refused += caught([&] { fit_distributed(to_dataset(none, context), fit.options, peers, context); }).thrown;
+    }
+    EXPECT_GT(refused, 100u);
+}
+
+// What the coordinator refuses, holders do not take from another one.
+TEST(Distributed, HoldersCheckOptionsToo) {
+    Fit fit(0, ObjectiveNumber::squared);
+    MemoryBudget memory(uint64_t{1} << 30);
+    const auto serve = [&](const Options& options) {
+        ResidentHolder resident(
+            [&](Holder& holder, RunContext& context) {
+                serve_fit(to_dataset(fit.data, context), options, holder, context, {});
+            },
+            memory, 1);
+        QuietContext context;
+        return caught([&] { resident.exchange({}, context); });
+    };
+    for (const auto change : {+[](Options& options) { options.objective = ObjectiveNumber::rank; },
+                              +[](Options& options) { options.row_fraction = 0.5; },
+                              +[](Options& options) { options.learn_deviation = true; }}) {
+        Options options = fit.options;
+        change(options);
+        EXPECT_TRUE(serve(options).thrown);
+    }
 }
 
 } // namespace

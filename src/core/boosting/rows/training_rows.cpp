@@ -34,6 +34,7 @@ TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& conte
     Extent all{rows_, !dataset.weight.empty()};
     if (team.peers()) team.peers()->add_up(all);
     weighted_ = all.weighted > 0;
+    if (all.rows < rows_ || (weighted_ && rows_ > 0 && dataset.weight.empty())) refuse_message();
     if (weighted_) fix_weights(dataset.weight, all.rows, team);
     dataset.weight.clear();
     count(team);
