@@ -1,6 +1,10 @@
 -- The examples of contrib_docs/distributed.md. The worker is this database.
 SET client_min_messages = warning;
 
+CREATE SCHEMA on_worker;
+CREATE TABLE on_worker.sale_0 (id int, shop int, item int, price float8, kind text, rating float8);
+CREATE TABLE on_worker.sale_1 (LIKE on_worker.sale_0);
+
 CREATE EXTENSION postgres_fdw;
 CREATE SERVER worker FOREIGN DATA WRAPPER postgres_fdw OPTIONS (extensions 'btml');
 CREATE USER MAPPING FOR CURRENT_USER SERVER worker;
@@ -8,10 +12,7 @@ DO $$ BEGIN
     EXECUTE format('ALTER SERVER worker OPTIONS (host %L, port %L, dbname %L)', split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database());
 END $$;
 
-CREATE SCHEMA on_worker;
-CREATE TABLE on_worker.sale_0 (id int, shop int, item int, price float8, kind text, rating float8);
-CREATE TABLE on_worker.sale_1 (LIKE on_worker.sale_0);
-CREATE TABLE sale (LIKE on_worker.sale_0) PARTITION BY HASH (shop);
+CREATE TABLE sale (id int, shop int, item int, price float8, kind text, rating float8) PARTITION BY HASH (shop);
 CREATE FOREIGN TABLE sale_0 PARTITION OF sale FOR VALUES WITH (MODULUS 2, REMAINDER 0) SERVER worker OPTIONS (schema_name 'on_worker');
 CREATE FOREIGN TABLE sale_1 PARTITION OF sale FOR VALUES WITH (MODULUS 2, REMAINDER 1) SERVER worker OPTIONS (schema_name 'on_worker');
 

@@ -157,7 +157,7 @@ void DistributedSet::fill(int node, Stats* sums, Tally* tallies) {
     nodes_[node].histogram.reset();
 }
 
-// The nodes that a leaf's rows are in: itself, unless it was split for nothing.
+// The nodes that a leaf's rows are in: itself, unless it was split ahead and the split was not wanted.
 std::vector<int> DistributedSet::parts_of(int node) const {
     if (nodes_[node].left < 0) return {node};
     std::vector<int> parts = parts_of(nodes_[node].left);

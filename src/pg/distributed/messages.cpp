@@ -1,4 +1,4 @@
-#include "pg/distributed_fit.hpp"
+#include "pg/distributed/messages.hpp"
 
 #include "core/base/version.hpp"
 #include "pg/bridge/bytes.hpp"

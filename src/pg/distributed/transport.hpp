@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pg/bridge/citus.hpp"
-#include "pg/distributed_fit.hpp"
+#include "pg/distributed/messages.hpp"
 
 namespace btml::pg {
 
@@ -17,7 +17,7 @@ class FitTransport {
     virtual void check(const std::string& load, RunContext& context) = 0;
     // Gives the values of a query's first column, but for NULLs. It may run once for each part of the rows.
     virtual void read(const std::string& sql, RunContext& context, const Take& take) = 0;
-    // Has all servers hold their rows, after check(), and finds the way to the backends that do.
+    // Has all servers hold their rows, after check(), and finds rows by which the backends that do are reached.
     virtual void hold(const std::string& load, const FitToken& token, RunContext& context) = 0;
 
     virtual size_t backends() const = 0;

@@ -1,4 +1,4 @@
-#include "pg/fit_coordinator.hpp"
+#include "pg/distributed/coordinator.hpp"
 
 #include "core/boosting/shared_categories.hpp"
 #include "core/gp/committee.hpp"
@@ -9,7 +9,7 @@
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/subtransaction.hpp"
 #include "pg/bridge/values.hpp"
-#include "pg/fit_transport.hpp"
+#include "pg/distributed/transport.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "pg/fit_transport.hpp"
+#include "pg/distributed/transport.hpp"
 
 namespace btml::pg {
 

@@ -2,7 +2,7 @@
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/read_tables.hpp"
-#include "pg/fit_transport.hpp"
+#include "pg/distributed/transport.hpp"
 
 #include <map>
 #include <set>
@@ -130,7 +130,7 @@ class ShardTransport : public FitTransport {
         for (const CitusTable& table : tables_) {
             if (backends_.empty() || table.key.empty()) continue;
             through_ = &table;
-            places_.clear();
+            conditions_.clear();
             if (finds_ways(backends_, token, context)) return;
         }
         if (!backends_.empty())
@@ -168,10 +168,11 @@ class ShardTransport : public FitTransport {
 
     void ask(const FitMessage& asked, const Bytes& message, const std::set<uint64_t>& backends,
              std::map<uint64_t, Bytes>& answers, RunContext& context) const {
-        std::string places;
-        for (const uint64_t backend : backends) places += (places.empty() ? "" : " OR ") + places_.at(backend);
+        std::string condition;
+        for (const uint64_t backend : backends)
+            condition += (condition.empty() ? "" : " OR ") + conditions_.at(backend);
         const std::string sql =
-            "SELECT " + message_call(asked, message) + " FROM " + qualified(through_->table) + " WHERE " + places;
+            "SELECT " + message_call(asked, message) + " FROM " + qualified(through_->table) + " WHERE " + condition;
         for (BackendAnswer& answer : answers_of(sql, context))
             if (answer.has_answer && backends_.contains(answer.backend))
                 answers.emplace(answer.backend, std::move(answer.answer));
@@ -227,12 +228,12 @@ class ShardTransport : public FitTransport {
         for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
         for (const uint64_t backend : backends)
             if (const auto shards = found.find(backend); shards != found.end())
-                places_[backend] = place_among(shards->second, key);
+                conditions_[backend] = condition_among(shards->second, key);
         return std::all_of(backends.begin(), backends.end(), [&](uint64_t backend) { return found.contains(backend); });
     }
 
     // A condition that is true for the rows of one shard alone: a message is one task for each backend.
-    static std::string place_among(const std::map<std::string, Address>& shards, const DistributionColumn& key) {
+    static std::string condition_among(const std::map<std::string, Address>& shards, const DistributionColumn& key) {
         const auto [shard, address] = *std::max_element(shards.begin(), shards.end(), [](const auto& a, const auto& b) {
             return a.second.rows.size() < b.second.rows.size();
         });
@@ -240,9 +241,9 @@ class ShardTransport : public FitTransport {
     }
 
     const std::vector<CitusTable> tables_;
-    std::set<uint64_t> backends_;            // that hold rows
-    const CitusTable* through_ = nullptr;    // the table whose rows lead to them
-    std::map<uint64_t, std::string> places_; // by backend, a condition that is true for such rows
+    std::set<uint64_t> backends_;                // that hold rows
+    const CitusTable* through_ = nullptr;        // the table whose rows lead to them
+    std::map<uint64_t, std::string> conditions_; // by backend, a condition that is true for such rows
 };
 
 } // namespace
