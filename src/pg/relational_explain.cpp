@@ -102,8 +102,8 @@ void Explanation::add_remarks(int table, const std::string& below) {
                                         foreign.tables.size() == 1 ? "" : "s", servers.c_str()));
     for (const CitusTable& distributed : citus_tables(relation(table)->query, context_))
         if (!distributed.key.empty())
-            lines_.push_back(below + format("Fetched from %" PRIu64 " shards of Citus, by %s", distributed.shards,
-                                            distributed.key.c_str()));
+            lines_.push_back(below + format("Fetched from %" PRIu64 " shards of Citus on %" PRIu64 " servers, by %s",
+                                            distributed.shards, distributed.servers, distributed.key.c_str()));
     if (relation(table)->reason) lines_.push_back(below + "Not factorised: " + relation(table)->reason);
     if (relation(table)->filters) lines_.push_back(below + "Filter: " + list_text(relation(table)->filters, " AND "));
 }

@@ -290,6 +290,19 @@ fit_fails('SELECT x, y FROM seen', q('y'), qr/partition "seen_0" is no table on 
 chooses('seen', q('y'), 'enumerate', qr/are fetched: partition "seen_0" is no table on its server/, 'a view on the other server');
 fit_fails('SELECT x, y FROM read_in_latin', q('y'), qr/the database that leads the fit has encoding UTF8, this one LATIN1/, 'another encoding');
 
+# A server without btml, and errors that do not repeat what was sent.
+$workers[0]->safe_psql('postgres', 'CREATE DATABASE bare');
+$workers[0]->safe_psql('bare', "CREATE TABLE part_0 ($columns); INSERT INTO part_0 (x, y) VALUES (1, 2), (2, 3)");
+$node->safe_psql('postgres', <<"SQL");
+CREATE SERVER bare FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'bare', extensions 'btml');
+CREATE USER MAPPING FOR CURRENT_USER SERVER bare;
+CREATE TABLE read_in_bare (LIKE here) PARTITION BY LIST (flag);
+CREATE FOREIGN TABLE bare_0 PARTITION OF read_in_bare DEFAULT SERVER bare OPTIONS (table_name 'part_0');
+SQL
+fit_fails('SELECT x, y FROM read_in_bare', q('y'), qr/schema "btml_internal" does not exist.*Server "bare" needs the same version of btml: run CREATE EXTENSION btml/s, 'a server without btml');
+my (undef, undef, $told) = $node->psql('postgres', q{SELECT btml.boost_fit('SELECT x, y FROM read_in_bare', 'y', strategy => 'distributed')});
+cmp_ok(length $told, '<', 1200, 'and no long command in it');
+
 # A server's memory limit holds there, and says so.
 $workers[0]->safe_psql('postgres', "ALTER DATABASE postgres SET btml.memory_limit = '64kB'");
 my ($small) = session($node);
@@ -306,7 +319,7 @@ chooses('SELECT x, y FROM there', q('y'), 'enumerate', qr/are fetched: the right
 $node->safe_psql('postgres', 'ANALYZE there');
 for my $server ($node, @workers)
 {
-	fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, $server == $node ? qr/the right to lead a fit is not granted/ : qr/permission denied for/,
+	fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, $server == $node ? qr/the right to lead a fit is not granted/ : qr/permission denied for.*Server "worker_[01]" must grant the right to lead a fit/s,
 		'a role without the right on ' . $server->name);
 	$server->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION btml_internal.hold_rows(bytea, float8[]), btml_internal.hold_rows(bytea, float8[], text[]),
 	    btml_internal.exchange_messages(bytea) TO analyst');

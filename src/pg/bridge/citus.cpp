@@ -25,6 +25,7 @@ std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
             table.table = DatumGetObjectId(values[0]);
             if (!nulls[1]) table.key = pg_call([=] { return TextDatumGetCString(values[1]); });
             table.shards = static_cast<uint64_t>(DatumGetInt64(values[2]));
+            table.servers = static_cast<uint64_t>(DatumGetInt64(values[3]));
         }
         std::map<Oid, CitusTable> found;
     } sink;
@@ -32,9 +33,13 @@ std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
         "SELECT p.logicalrelid::pg_catalog.oid,"
         " CASE WHEN p.partmethod OPERATOR(pg_catalog.=) 'h'::pg_catalog.\"char\""
         " THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END,"
-        " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid::pg_catalog.oid"
-        " OPERATOR(pg_catalog.=) p.logicalrelid::pg_catalog.oid)"
-        " FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid::pg_catalog.oid OPERATOR(pg_catalog.=) ANY ('{" +
+        " s.shards, s.servers"
+        " FROM pg_catalog.pg_dist_partition p, LATERAL"
+        " (SELECT pg_catalog.count(DISTINCT s.shardid) AS shards, pg_catalog.count(DISTINCT l.groupid) AS servers"
+        " FROM pg_catalog.pg_dist_shard s JOIN pg_catalog.pg_dist_placement l"
+        " ON l.shardid OPERATOR(pg_catalog.=) s.shardid WHERE s.logicalrelid::pg_catalog.oid"
+        " OPERATOR(pg_catalog.=) p.logicalrelid::pg_catalog.oid) s"
+        " WHERE p.logicalrelid::pg_catalog.oid OPERATOR(pg_catalog.=) ANY ('{" +
         oids + "}'::pg_catalog.oid[])";
     run_query(parsed_query(sql), sql.c_str(), sink, nullptr, context);
     std::vector<CitusTable> tables;

@@ -13,6 +13,7 @@ struct CitusTable {
     Oid table;
     std::string key; // the column by whose hash it is distributed; empty: it is not
     uint64_t shards;
+    uint64_t servers; // that have shards
 };
 
 // The tables of Citus that the query reads, in its order; none where there is no Citus.

@@ -6,6 +6,10 @@
 #include <map>
 #include <optional>
 
+extern "C" {
+#include "mb/pg_wchar.h"
+}
+
 namespace btml::pg {
 
 namespace {
@@ -47,19 +51,41 @@ std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t part
                      quoted(query.server_of(partition)).c_str()));
 }
 
-// Has an error for the want of memory say whose memory it is.
+// What is to be done on a server about an error of its, as a format of its name; null where that is not known.
+const char* hint_of(int code) {
+    switch (code) {
+    case ERRCODE_OUT_OF_MEMORY:
+        return "It is the memory of server \"%s\": raise btml.memory_limit there, of the role that its user mapping "
+               "names.";
+    case ERRCODE_UNDEFINED_SCHEMA:
+    case ERRCODE_UNDEFINED_FUNCTION:
+        return "Server \"%s\" needs the same version of btml: run CREATE EXTENSION btml, or ALTER EXTENSION btml "
+               "UPDATE, "
+               "there.";
+    case ERRCODE_INSUFFICIENT_PRIVILEGE:
+        return "Server \"%s\" must grant the right to lead a fit, and its tables, to the role that its user mapping "
+               "names.";
+    default:
+        return nullptr;
+    }
+}
+
+// Has errors of a server say what is to be done there, and leaves messages out of what they tell.
 template <class Work>
 auto on_server(const PartitionedQuery& query, size_t partition, const Work& work) {
     try {
         return work();
     } catch (const PgError& error) {
-        if (error.data->sqlerrcode == ERRCODE_OUT_OF_MEMORY) {
-            const std::string hint =
-                format("It is the memory of server \"%s\": raise btml.memory_limit there, of the role that its user "
-                       "mapping names.",
-                       query.server_of(partition).c_str());
-            error.data->hint = pg_call([text = hint.c_str()] { return pstrdup(text); });
-        }
+        constexpr int max_context = 300;
+        ErrorData* const data = error.data;
+        const std::string server = query.server_of(partition);
+        pg_call([=, name = server.c_str()] {
+            if (const char* const hint = hint_of(data->sqlerrcode)) data->hint = psprintf(hint, name);
+            if (data->context)
+                data->context =
+                    pnstrdup(data->context, static_cast<Size>(pg_mbcliplen(
+                                                data->context, static_cast<int>(strlen(data->context)), max_context)));
+        });
         throw;
     }
 }
