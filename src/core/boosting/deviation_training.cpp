@@ -34,6 +34,12 @@ Options options_of_logarithms(const Options& options) {
     return other;
 }
 
+// All rows could be trained on, which some of them cannot.
+[[noreturn]] void refuse_fold(const Error& error) {
+    throw Error(error.code(), "the deviation cannot be learned: of half of the rows, " + error.message(),
+                error.detail(), "Use deviation => 'none', or more rows.");
+}
+
 // Returns what takes these errors to logarithms.
 uncertainty::LogSquares log_squares(const std::vector<Buffer<double>>& errors, RunContext& context) {
     static constexpr double part = 1e-3; // hides ties
@@ -57,10 +63,15 @@ void DeviationTraining::find_errors(const Model& model, Options options, const B
     for (size_t fold = 0; fold < fitting_.folds(); fold++) {
         const auto share = Share::of(context_, fold, fitting_.folds());
         const std::string phase = format("trees without fold %zu of %zu", fold + 1, fitting_.folds());
-        Training training(fitting_.without(fold), data, options, team, context_, phase.c_str());
-        training.grow(model.iterations());
-        errors_.push_back(
-            fitting_.rows(fold).residuals(training.model(), training.model().trees, data, team, context_));
+        try {
+            Training training(fitting_.without(fold), data, options, team, context_, phase.c_str());
+            training.grow(model.iterations());
+            errors_.push_back(
+                fitting_.rows(fold).residuals(training.model(), training.model().trees, data, team, context_));
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::out_of_range) throw;
+            refuse_fold(error);
+        }
     }
 }
 

@@ -227,5 +227,19 @@ TEST(Deviation, Errors) {
     EXPECT_EQ(message(one, options), "deviation => 'learned' is not valid with objective => 'binary'");
 }
 
+// One row of a count may be enough for trees, but not for those of both halves.
+TEST(Deviation, SaysWhichRowsAreTooFew) {
+    PlainData data = wide_and_narrow(60, 1, false);
+    for (double& y : data.target) y = 0;
+    data.target[7] = 1;
+    Options options = learned();
+    options.objective = ObjectiveNumber::poisson;
+    const auto error = caught([&] { fit_plain(data, options); });
+    EXPECT_EQ(error.message,
+              "the deviation cannot be learned: of half of the rows, the target is 0 in all rows to train on");
+    options.learn_deviation = false;
+    EXPECT_FALSE(caught([&] { fit_plain(data, options); }).thrown);
+}
+
 } // namespace
 } // namespace btml::boosting::test
