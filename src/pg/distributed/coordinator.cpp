@@ -308,8 +308,11 @@ bool may_lead() {
 void check_may_lead() {
     pg_call([] {
         if (!may_lead())
-            ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("the right to lead a fit is not granted"),
-                            errhint("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA btml_internal gives it.")));
+            ereport(
+                ERROR,
+                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("the right to lead a fit is not granted"),
+                 errhint(
+                     "It is EXECUTE on the aggregates btml_internal.hold_rows and btml_internal.exchange_messages.")));
     });
 }
 
