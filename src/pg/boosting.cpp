@@ -5,7 +5,7 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/distributed/coordinator.hpp"
+#include "pg/distributed_coordinator.hpp"
 #include "pg/model.hpp"
 #include "pg/training_rows.hpp"
 

@@ -7,7 +7,7 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/record.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/distributed/coordinator.hpp"
+#include "pg/distributed_coordinator.hpp"
 #include "pg/fit_arguments.hpp"
 #include "pg/given_exemplars.hpp"
 #include "pg/model.hpp"

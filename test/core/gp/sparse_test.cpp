@@ -472,6 +472,46 @@ std::vector<PlainRow> waves(size_t count, uint64_t seed) {
     return rows;
 }
 
+// Rows of a function with jumps and hardly any noise: what is likeliest for few of them may be as little noise, and
+// wrong by far more beside a jump.
+std::vector<PlainRow> jumps(size_t count, uint64_t seed) {
+    Random random(seed);
+    std::vector<PlainRow> rows;
+    for (size_t i = 0; i < count; i++) {
+        PlainRow row{6 * random.unit(), 6 * random.unit(), "a", 0};
+        const int steps = static_cast<int>(row.x1 * 0.5) + static_cast<int>(row.x2 * 0.5);
+        row.y = steps % 2 + 0.01 * random.normal();
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+TEST_P(SparseFit, IsNotSurerThanRowsLeftOutAllow) {
+    QuietContext context(2);
+    for (const KernelChoice kernel : {KernelChoice::squared_exponential, KernelChoice::matern52})
+        for (uint64_t seed = 0; seed < 2; seed++) {
+            Options options = smooth_options(kernel);
+            options.inference = GetParam();
+            options.exemplars = 60;
+            options.seed = static_cast<int64_t>(seed);
+            Model model = fit_rows(jumps(1500, seed), options, {}, context).model;
+            Predictor predictor(model);
+            double squares = 0, nll = 0;
+            size_t within = 0;
+            constexpr size_t count = 1000;
+            for (const PlainRow& row : jumps(count, 100 + seed)) {
+                const Normal at = predictor.observation(features_of(row));
+                const double z = (row.y - at.mean) / std::sqrt(at.variance);
+                squares += z * z / count;
+                nll += (std::log(2 * M_PI * at.variance) + z * z) / 2 / count;
+                within += std::abs(z) < 1.6449;
+            }
+            EXPECT_LT(squares, 1.6);
+            EXPECT_GT(within, 800u);
+            EXPECT_NEAR(model.leave_one_out->mean_nll, nll, 0.15);
+        }
+}
+
 TEST(SparseProcess, MovesExemplarsToWhereTheyTellMore) {
     QuietContext context(2);
     double by_rows = 0, by_moved = 0;

@@ -1,4 +1,4 @@
-#include "pg/distributed/transport.hpp"
+#include "pg/distributed_transport.hpp"
 
 namespace btml::pg {
 

@@ -2,7 +2,7 @@
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/read_tables.hpp"
-#include "pg/distributed/transport.hpp"
+#include "pg/distributed_transport.hpp"
 
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-#include "pg/distributed/coordinator.hpp"
+#include "pg/distributed_coordinator.hpp"
 
 #include "core/boosting/shared_categories.hpp"
 #include "core/gp/committee.hpp"
@@ -9,7 +9,7 @@
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/subtransaction.hpp"
 #include "pg/bridge/values.hpp"
-#include "pg/distributed/transport.hpp"
+#include "pg/distributed_transport.hpp"
 
 #include <algorithm>
 #include <set>
@@ -436,7 +436,10 @@ std::optional<FitResult> fit_over_servers_if_it_pays(const BoostRequest& request
         return rows > min_rows_to_distribute || bytes > static_cast<double>(context.memory().left());
     };
     const std::vector<CitusTable> tables = citus_tables(parsed_query(source.analysis().text), context);
-    const double rows = foreign_rows(source) + distributed_rows(tables, context);
+    double rows = foreign_rows(source);
+    // Who may not count all rows may still read some of them.
+    const auto count = [&] { rows += distributed_rows(tables, context); };
+    if (has_distributed_table(tables)) obstacle_to(count, {ERRCODE_INSUFFICIENT_PRIVILEGE});
     if (!pays(rows)) return std::nullopt;
     const auto check = [&] {
         check_distributed(options);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pg/bridge/citus.hpp"
-#include "pg/distributed/messages.hpp"
+#include "pg/distributed_messages.hpp"
 
 namespace btml::pg {
 

@@ -1,7 +1,7 @@
 // Fits over partitions: PostgreSQL ships an aggregate of one foreign table to its server, and asks one after another.
 #include "pg/bridge/partitions.hpp"
 #include "pg/bridge/subtransaction.hpp"
-#include "pg/distributed/transport.hpp"
+#include "pg/distributed_transport.hpp"
 
 #include <map>
 #include <optional>

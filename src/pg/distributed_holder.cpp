@@ -8,7 +8,7 @@
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/expanded_state.hpp"
 #include "pg/bridge/values.hpp"
-#include "pg/distributed/messages.hpp"
+#include "pg/distributed_messages.hpp"
 
 #include <map>
 

@@ -1,7 +1,9 @@
-#include "pg/distributed/messages.hpp"
+#include "pg/distributed_messages.hpp"
 
 #include "core/base/version.hpp"
 #include "pg/bridge/bytes.hpp"
+
+#include <bit>
 
 extern "C" {
 #include "mb/pg_wchar.h"
@@ -58,6 +60,7 @@ Bytes encode(const FitPlan& plan, RunContext& context) {
     writer.append(plan.token);
     writer.put(std::string_view(version));
     writer.put(std::string_view(GetDatabaseEncodingName()));
+    writer.put(std::endian::native == std::endian::little);
     writer.put(std::string_view(plan.target));
     writer.put(std::string_view(plan.weight));
     writer.put(plan.is_weighted);
@@ -93,6 +96,9 @@ FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
                     format("the database that leads the fit has encoding %s, this one %s", other.c_str(),
                            GetDatabaseEncodingName()),
                     "", "Categories are compared by their bytes, which must be of one encoding.");
+    if (reader.get_bool() != (std::endian::native == std::endian::little))
+        throw Error(ErrorCode::not_supported, "the server that leads the fit has another order of bytes",
+                    "Messages are in the layout of the processors' memory.");
     plan.target = get_printable(reader);
     plan.weight = get_printable(reader);
     plan.is_weighted = reader.get_bool();
