@@ -110,7 +110,7 @@ TrainingColumn pick(const FeatureColumn& feature, const RowIds& ids, const Buffe
     return column;
 }
 
-// Where the rows of a join go to at most half as many of a table, ids take less than even one column.
+// Where the rows of a join go to at most half as many of a table, ids take no more than one column.
 bool stays_in_table(const Dataset& dataset, const FeatureColumn& feature) {
     const DataTable& table = dataset.tables.at(static_cast<size_t>(feature.table));
     return !table.row_ids.empty() && table.rows <= dataset.rows / 2;
