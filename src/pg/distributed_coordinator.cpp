@@ -308,11 +308,8 @@ bool may_lead() {
 void check_may_lead() {
     pg_call([] {
         if (!may_lead())
-            ereport(
-                ERROR,
-                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("the right to lead a fit is not granted"),
-                 errhint(
-                     "It is EXECUTE on the aggregates btml_internal.hold_rows and btml_internal.exchange_messages.")));
+            ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("the right to lead a fit is not granted"),
+                            errhint("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA btml_internal gives it.")));
     });
 }
 
@@ -389,7 +386,7 @@ gp::FitResult fit_shipped_experts(const ShippedSource& source, const TrainingReq
     ServerPeers peers(plan.token, source.transport(), context);
     held_by_all(peers);
     Dataset none = empty_dataset(plan, context);
-    share_categories(none, SIZE_MAX, peers, context);
+    share_categories(none, peers, context);
     context.progress("servers train experts", 0, peers.others());
     gp::FitResult result;
     std::vector<gp::Model> experts;

@@ -201,7 +201,7 @@ class HeldFit {
     // Answers nothing where there are no rows.
     void train_expert(Holder& peers, RunContext& context) {
         Dataset rows = dataset(context);
-        share_categories(rows, SIZE_MAX, peers, context);
+        share_categories(rows, peers, context);
         if (rows_ == 0) {
             peers.answer({});
             return;

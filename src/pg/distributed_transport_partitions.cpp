@@ -14,6 +14,44 @@ namespace btml::pg {
 
 namespace {
 
+// What is to be done on a server about an error of its, as a format of its name; null where that is not known.
+const char* hint_of(int code) {
+    switch (code) {
+    case ERRCODE_OUT_OF_MEMORY:
+        return "It is the memory of server \"%s\": raise btml.memory_limit there, of the role that its user mapping "
+               "names.";
+    case ERRCODE_UNDEFINED_SCHEMA:
+    case ERRCODE_UNDEFINED_FUNCTION:
+        return "Server \"%s\" needs the same version of btml: run CREATE EXTENSION btml, or ALTER EXTENSION btml "
+               "UPDATE, there.";
+    case ERRCODE_INSUFFICIENT_PRIVILEGE:
+        return "Server \"%s\" must grant the right to lead a fit, and its tables, to the role that its user mapping "
+               "names.";
+    default:
+        return nullptr;
+    }
+}
+
+// Has errors of a server, which come with the command that was sent, say what is to be done there, and repeat the
+// command's beginning alone.
+template <class Work>
+void on_server(const PartitionedQuery& query, size_t partition, const Work& work) {
+    try {
+        work();
+    } catch (const PgError& error) {
+        constexpr int max_context = 300;
+        ErrorData* const data = error.data;
+        if (!data->context) throw;
+        const std::string server = query.server_of(partition);
+        pg_call([=, name = server.c_str()] {
+            if (const char* const hint = hint_of(data->sqlerrcode)) data->hint = psprintf(hint, name);
+            const int length = pg_mbcliplen(data->context, static_cast<int>(strlen(data->context)), max_context);
+            data->context = pnstrdup(data->context, static_cast<Size>(length));
+        });
+        throw;
+    }
+}
+
 // Gives the first column's values for a partition, but for NULLs. Returns whether take() always wanted more.
 template <class Take>
 bool read_partition(const PartitionedQuery& query, size_t partition, RunContext& context, const Take& take) {
@@ -22,7 +60,9 @@ bool read_partition(const PartitionedQuery& query, size_t partition, RunContext&
         if (!nulls[0]) more = take(values[0]);
         return more;
     };
-    for_each_row(context, take_row, [&](RowSink& sink) { query.run(partition, sink, nullptr, context); });
+    on_server(query, partition, [&] {
+        for_each_row(context, take_row, [&](RowSink& sink) { query.run(partition, sink, nullptr, context); });
+    });
     return more;
 }
 
@@ -39,8 +79,7 @@ std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t part
 [[noreturn]] void refuse_to_read_here(const PartitionedQuery& query, size_t partition) {
     const char* const shipped =
         "postgres_fdw ships columns, conditions and expressions of built-in types, functions and operators whose "
-        "results "
-        "are the same everywhere; of the source no GROUP BY, DISTINCT, ORDER BY, LIMIT or sub-query.";
+        "results are the same everywhere; of the source no GROUP BY, DISTINCT, ORDER BY, LIMIT or sub-query.";
     throw Error(
         ErrorCode::not_supported,
         format("rows of partition \"%s\" would be read here, not where they are", query.name_of(partition).c_str()),
@@ -51,53 +90,12 @@ std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t part
                      quoted(query.server_of(partition)).c_str()));
 }
 
-// What is to be done on a server about an error of its, as a format of its name; null where that is not known.
-const char* hint_of(int code) {
-    switch (code) {
-    case ERRCODE_OUT_OF_MEMORY:
-        return "It is the memory of server \"%s\": raise btml.memory_limit there, of the role that its user mapping "
-               "names.";
-    case ERRCODE_UNDEFINED_SCHEMA:
-    case ERRCODE_UNDEFINED_FUNCTION:
-        return "Server \"%s\" needs the same version of btml: run CREATE EXTENSION btml, or ALTER EXTENSION btml "
-               "UPDATE, "
-               "there.";
-    case ERRCODE_INSUFFICIENT_PRIVILEGE:
-        return "Server \"%s\" must grant the right to lead a fit, and its tables, to the role that its user mapping "
-               "names.";
-    default:
-        return nullptr;
-    }
-}
-
-// Has errors of a server say what is to be done there, and leaves messages out of what they tell.
-template <class Work>
-auto on_server(const PartitionedQuery& query, size_t partition, const Work& work) {
-    try {
-        return work();
-    } catch (const PgError& error) {
-        constexpr int max_context = 300;
-        ErrorData* const data = error.data;
-        const std::string server = query.server_of(partition);
-        pg_call([=, name = server.c_str()] {
-            if (const char* const hint = hint_of(data->sqlerrcode)) data->hint = psprintf(hint, name);
-            if (data->context)
-                data->context =
-                    pnstrdup(data->context, static_cast<Size>(pg_mbcliplen(
-                                                data->context, static_cast<int>(strlen(data->context)), max_context)));
-        });
-        throw;
-    }
-}
-
 class PartitionTransport : public FitTransport {
   public:
     void check(const std::string& load, RunContext& context) override {
         const PartitionedQuery query(load);
-        for (size_t partition = 0; partition < query.partitions(); partition++) {
-            if (!query.is_read_here(partition)) continue;
-            refuse_to_read_here(query, partition);
-        }
+        for (size_t partition = 0; partition < query.partitions(); partition++)
+            if (query.is_read_here(partition)) refuse_to_read_here(query, partition);
         find_rows(query, context);
     }
 
@@ -112,8 +110,7 @@ class PartitionTransport : public FitTransport {
         std::map<uint64_t, Place> places;
         for (size_t partition = 0; partition < load_->partitions(); partition++) {
             context.progress("servers read their rows", partition, load_->partitions());
-            for (const BackendAnswer& answer :
-                 on_server(*load_, partition, [&] { return answers_of(*load_, partition, context); })) {
+            for (const BackendAnswer& answer : answers_of(*load_, partition, context)) {
                 Place& place = places.try_emplace(answer.backend, Place{answer.backend, partition}).first->second;
                 if (rows_[place.partition].empty()) place.partition = partition;
             }
@@ -181,8 +178,7 @@ class PartitionTransport : public FitTransport {
         const PartitionedQuery query(
             message_call(message, bytes),
             "WHERE ctid OPERATOR(pg_catalog.=) '" + rows_[place.partition] + "'::pg_catalog.tid", *load_);
-        const std::vector<BackendAnswer> found =
-            on_server(query, place.partition, [&] { return answers_of(query, place.partition, context); });
+        const std::vector<BackendAnswer> found = answers_of(query, place.partition, context);
         if (found.size() != 1 || found[0].backend != place.backend ||
             found[0].has_answer != (message.step == FitMessage::Step::collect))
             refuse_lost_rows(format("partition \"%s\"", query.name_of(place.partition).c_str()));

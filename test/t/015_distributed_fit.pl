@@ -343,6 +343,9 @@ for my $cut (20, 60, 200)
 }
 
 fails($session, "SELECT btml_internal.hold_rows(decode(repeat('01', 16) || '04000000ff80ff00', 'hex'), '{1}')", qr/not what was expected/, 'a version that is no text');
+my $version = $session->query('SELECT btml.version()');
+fails($session, sprintf(q{SELECT btml_internal.hold_rows(decode('%s', 'hex'), '{1}')}, unpack('H*', "\1" x 16 . pack('V/a*', $version) . pack('V/a*', 'UTF8') . "\0")),
+	qr/has another order of bytes/, 'another order of bytes');
 
 # A lost server ends the statement, and leaves nothing behind; so does a cancel.
 my $long = q{SELECT facts(btml.boost_fit('SELECT x, n, share, kind, y FROM there', 'y', trees => 1000000, strategy => 'distributed'))};

@@ -90,7 +90,7 @@ class Booster {
           team_(team),
           dataset_(std::move(dataset)) {
         check_what_objective_takes(dataset_, options_);
-        if (team.peers()) share_categories(dataset_, max_histogram_bins, *team.peers(), context_);
+        if (team.peers()) share_categories(dataset_, *team.peers(), context_, max_histogram_bins - 1); // and NULL
         if (start) start_.emplace(std::move(*start), dataset_, options_, context_);
     }
 

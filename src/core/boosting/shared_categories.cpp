@@ -61,11 +61,11 @@ std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, Fe
     return codes;
 }
 
-void share_categories(Dataset& dataset, size_t max_categories, Peers& peers, RunContext& context) {
+void share_categories(Dataset& dataset, Peers& peers, RunContext& context, size_t max_categories) {
     for (FeatureColumn& column : dataset.features) {
         if (column.kind != FeatureKind::category) continue;
         // One too many says as much as all of them, of which there may be as many as rows.
-        TextSet all(column.categories, max_categories < SIZE_MAX ? max_categories + 1 : SIZE_MAX);
+        TextSet all(column.categories, max_categories + 1);
         peers.add_up(all);
         const Reservation copies(context.memory(), "categories", 2 * all.size());
         const std::vector<std::string> texts = all.texts();

@@ -12,6 +12,6 @@ std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, Fe
                                        RunContext& context);
 
 // Gives every feature the categories of all peers' rows. Error not_supported where these are more than max_categories.
-void share_categories(Dataset& dataset, size_t max_categories, Peers& peers, RunContext& context);
+void share_categories(Dataset& dataset, Peers& peers, RunContext& context, size_t max_categories = UINT32_MAX);
 
 } // namespace btml::boosting

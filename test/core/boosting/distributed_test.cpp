@@ -199,12 +199,15 @@ TEST(Distributed, ErrorsOfRowsAreThoseOfTheFit) {
     EXPECT_EQ(caught([&] { fit_plain(fit.data, fit.options); }).message,
               caught([&] { fit_scattered(fit.data, fit.options, 2, 1); }).message);
     Fit wide(0, ObjectiveNumber::squared);
-    wide.data.columns[0] = {"many", true, 0, {}, {}, 1100, 0};
-    for (size_t row = 0; row < wide.data.tables[0].rows; row++)
-        wide.data.columns[0].codes.push_back(static_cast<uint32_t>(row % 1100));
-    const auto many = caught([&] { fit_scattered(materialise(wide.data), wide.options, 2, 1); });
-    EXPECT_EQ(many.code, ErrorCode::not_supported);
-    EXPECT_EQ(many.message, "feature \"many\" has more than 1024 categories, too many for rows on several machines");
+    for (const uint32_t categories : {1024u, 1100u}) { // and a bin for NULL
+        wide.data.columns[0] = {"many", true, 0, {}, {}, categories, 0};
+        for (size_t row = 0; row < wide.data.tables[0].rows; row++)
+            wide.data.columns[0].codes.push_back(static_cast<uint32_t>(row % categories));
+        const auto many = caught([&] { fit_scattered(materialise(wide.data), wide.options, 2, 1); });
+        EXPECT_EQ(many.code, ErrorCode::not_supported);
+        EXPECT_EQ(many.message,
+                  "feature \"many\" has more than 1023 categories, too many for rows on several machines");
+    }
     fit.options.row_fraction = 0.5;
     EXPECT_EQ(caught([&] { fit_scattered(fit.data, fit.options, 2, 1); }).code, ErrorCode::not_supported);
 }
