@@ -38,6 +38,8 @@ LEVELS = (0.5, 0.9)
 # By way in SQL: the fit. The first read validation rows apart, the processes learn from them, too, as they leave rows
 # out to calibrate.
 IN_SQL = {
+    "trees, one deviation": "btml.boost_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
+                            "trees => 2000, early_stopping => 50, holdout => 'held')",
     "trees, learned deviation": "btml.boost_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                 "features => {x}, trees => 2000, early_stopping => 50, holdout => 'held', "
                                 "deviation => 'learned')",
@@ -101,9 +103,9 @@ def in_sql(way, fit, columns, y):
          f"CREATE TABLE uncertainty_bench.model AS SELECT {fit.format(x=names, k=EXEMPLARS)} AS model")
     seconds = time.perf_counter() - begin
     ends = ", ".join(f"btml.predict_interval(model, r, {level}) AS b{i}" for i, level in enumerate(LEVELS))
-    printed = psql("SELECT (p).mean, (d).location, (d).scale, (d).df, " +
+    printed = psql("SELECT p, (d).location, (d).scale, (d).df, " +
                    ", ".join(f"(b{i}).lower, (b{i}).upper" for i in range(len(LEVELS))) +
-                   f" FROM (SELECT r.id, btml.predict_normal(model, r) AS p, btml.predict_distribution(model, r) AS d, {ends} "
+                   f" FROM (SELECT r.id, btml.predict(model, r) AS p, btml.predict_distribution(model, r) AS d, {ends} "
                    "FROM uncertainty_bench.model, uncertainty_bench.rows r WHERE r.part = 2 OFFSET 0) q ORDER BY id")
     values = np.array([[float(value) for value in line.split("|")] for line in printed.split()])
     nll = -stats.t.logpdf(y, values[:, 3], values[:, 1], values[:, 2])

@@ -51,20 +51,30 @@ bool BinnedTrees::goes_left(const Step& step, uint32_t bin) const {
     return std::binary_search(categories_.begin() + step.first_category, categories_.begin() + step.end_category, bin);
 }
 
-double BinnedTrees::add(uint32_t row, double score, std::vector<uint32_t>& bins) const {
-    bins.resize(data_.features.size());
-    for (size_t f = 0; f < bins.size(); f++) {
-        const FeatureBins& feature = data_.features[f];
+void BinnedTrees::read_bins(std::span<const uint32_t> rows, std::vector<uint32_t>& bins) const {
+    bins.resize(data_.features.size() * rows.size());
+    uint32_t* of_feature = bins.data();
+    for (const FeatureBins& feature : data_.features) {
         const uint32_t* const ids = data_.tables[feature.table].ids();
-        with_bins(data_, feature, [&](const auto& bin_of) { bins[f] = bin_of(ids ? ids[row] : row); });
+        with_bins(data_, feature, [&](const auto& bin_of) {
+            for (size_t i = 0; i < rows.size(); i++) of_feature[i] = bin_of(ids ? ids[rows[i]] : rows[i]);
+        });
+        of_feature += rows.size();
     }
-    for (const uint32_t root : roots_) {
-        const Step* step = &steps_[root];
-        while (step->left != step->right)
-            step = &steps_[goes_left(*step, bins[step->feature]) ? step->left : step->right];
-        score += step->value;
-    }
-    return score;
+}
+
+// All rows go through one tree before the next, which stays in the cache.
+void BinnedTrees::add(std::span<const uint32_t> rows, std::span<double> scores, std::vector<uint32_t>& bins) const {
+    read_bins(rows, bins);
+    for (const uint32_t root : roots_)
+        for (size_t i = 0; i < rows.size(); i++) {
+            const Step* step = &steps_[root];
+            while (step->left != step->right) {
+                const uint32_t bin = bins[static_cast<size_t>(step->feature) * rows.size() + i];
+                step = &steps_[goes_left(*step, bin) ? step->left : step->right];
+            }
+            scores[i] += step->value;
+        }
 }
 
 } // namespace btml::boosting

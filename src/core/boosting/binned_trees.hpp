@@ -16,8 +16,8 @@ class BinnedTrees {
     // Trees of one score. Keeps a reference to the data, whose features are those that the nodes count.
     BinnedTrees(std::span<const Tree> trees, const BinnedData& data, RunContext& context);
 
-    // Returns `score` and the values of the row's leaves, in the order of trees. bins: scratch space.
-    double add(uint32_t row, double score, std::vector<uint32_t>& bins) const;
+    // Adds the values of the rows' leaves to their scores, in the order of trees. bins: scratch space.
+    void add(std::span<const uint32_t> rows, std::span<double> scores, std::vector<uint32_t>& bins) const;
 
   private:
     struct Step {
@@ -29,6 +29,8 @@ class BinnedTrees {
         double value;
     };
 
+    // Bins become those of the rows, feature by feature.
+    void read_bins(std::span<const uint32_t> rows, std::vector<uint32_t>& bins) const;
     bool goes_left(const Step& step, uint32_t bin) const;
 
     const BinnedData& data_;

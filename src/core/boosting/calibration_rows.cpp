@@ -110,12 +110,14 @@ Buffer<double> TargetRows::walk(std::span<const Tree> trees, const Start& start,
     const BinnedTrees binned(trees, data, context);
     Buffer<double> scores(context.memory(), what, rows_.size());
     std::vector<std::vector<uint32_t>> bins(static_cast<size_t>(team.size()));
-    // A piece takes a few milliseconds.
-    static constexpr size_t steps = 100'000;
-    const size_t piece = std::max<size_t>(1, steps / (trees.size() + data.features.size()));
+    // A piece takes a few milliseconds, and its bins stay in the cache.
+    static constexpr size_t steps = 200'000, max_piece = 128;
+    const size_t piece = std::clamp<size_t>(steps / (trees.size() + data.features.size()), 1, max_piece);
     team.for_each((rows_.size() + piece - 1) / piece, [&](size_t p, int worker) {
-        for (size_t i = p * piece; i < std::min(rows_.size(), (p + 1) * piece); i++)
-            scores[i] = binned.add(rows_[i], start(i), bins[static_cast<size_t>(worker)]);
+        const size_t begin = p * piece, count = std::min(piece, rows_.size() - begin);
+        const std::span of_piece(scores.data() + begin, count);
+        for (size_t i = 0; i < count; i++) of_piece[i] = start(begin + i);
+        binned.add({rows_.data() + begin, count}, of_piece, bins[static_cast<size_t>(worker)]);
     });
     return scores;
 }

@@ -203,8 +203,8 @@ Trained MeanChoice::fit_any(FitRows rows) {
     const Options options = options_of_zero();
     if (!trees) return over_zero(std::move(rows), options);
     if (options_.mean == Mean::boosted || options_.kernel == KernelChoice::tree)
-        return over_trees(std::move(rows), std::move(*trees), options_);
-    Options of_trees = options_;
+        return over_trees(std::move(rows), std::move(*trees), options);
+    Options of_trees = options;
     of_trees.kernel = KernelChoice::tree;
     Trained with_trees = over_trees(copy(rows, context_), std::move(*trees), of_trees);
     Trained without = over_zero(std::move(rows), options);

@@ -169,8 +169,8 @@ TEST(GaussianProcess, HeldOutRowsThatDisagreeAreSaid) {
     }
 }
 
-// A sum of duplicated rows whose noise becomes 10⁻⁵ of the signal after the fit, so that its systems cannot be solved.
-Model sum_of_too_little_noise(const Points& points, RunContext& context) {
+// A sum of duplicated rows that has too little noise for its systems to be solved.
+Model sum_of_too_little_noise(const Points& points, double noise, RunContext& context) {
     Options options;
     options.combine = Combine::kernel_sum;
     options.members = 4;
@@ -178,7 +178,7 @@ Model sum_of_too_little_noise(const Points& points, RunContext& context) {
     options.encoding = NumberEncoding::linear;
     Model model = fit(dataset_of(points, 0, points.y.size(), 0, context), options, context).model;
     SumModel::Parts parts = std::get<SumModel>(std::move(model.posterior)).take();
-    parts.noise = 1e-5;
+    parts.noise = noise; // of the signal
     model.posterior.emplace<SumModel>(std::move(parts), context);
     return model;
 }
@@ -187,7 +187,7 @@ TEST(GaussianProcess, AnUpdateThatIsNotSolvedIsRefused) {
     QuietContext context(2);
     const Points points(Shape::duplicated, 800, 0.3, 3);
     for (const auto change : {insert, remove}) {
-        Model model = sum_of_too_little_noise(points, context);
+        Model model = sum_of_too_little_noise(points, 1e-7, context);
         const auto error = caught([&] { change(model, points.x[0], points.y[0], context); });
         EXPECT_EQ(error.code, ErrorCode::limit_exceeded);
         EXPECT_EQ(error.message.find("the sum of 4 kernels is not solved after the change, with a residual of "), 0u)
@@ -216,7 +216,7 @@ TEST(GaussianProcess, AnUpdateThatIsSolvedKeepsItsResiduals) {
 TEST(GaussianProcess, DrawsThatAreNotSolvedAreRefused) {
     QuietContext context(2);
     const Points points(Shape::duplicated, 1500, 0.3, 3);
-    Model model = sum_of_too_little_noise(points, context);
+    Model model = sum_of_too_little_noise(points, 1e-5, context);
     Sampler sampler(model, points.x[0], context);
     double value;
     const auto error = caught([&] {

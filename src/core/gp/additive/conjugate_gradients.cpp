@@ -84,24 +84,38 @@ ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, 
     }
 }
 
+// Makes a few iterations without the deflation, which costs as much as some of them: most systems need no more.
 int ConjugateGradients::iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context) {
+    static constexpr int patience = 8, unlimited = std::numeric_limits<int>::max();
     static constexpr uint64_t min_use = 2; // A deflation needs so many times the passes that it takes.
-    ThreadTeam& team = sum_.team();
-    const uint64_t last = passes_made() + passes;
-    const bool deflated = passes >= min_use * deflation_.passes_to_follow(sum_);
-    if (deflated) {
-        deflation_.follow(sum_, context);
-        deflation_.project(team, smoothed_, x);
+    const uint64_t last = passes_made() + passes, before = needs_deflation_ ? 0 : passes_of_iteration * patience;
+    if (passes < before + min_use * deflation_.passes_to_follow(sum_))
+        return descend(x, goals, last, unlimited, nullptr, context);
+    int iterations = 0;
+    if (!needs_deflation_) {
+        iterations = descend(x, goals, last, patience, nullptr, context);
+        if (iterations < patience || within(dot(sum_.team(), smoothed_, smoothed_, scratch_), goals)) return iterations;
     }
+    deflation_.follow(sum_, context);
+    deflation_.project(sum_.team(), smoothed_, x);
+    const int deflated = descend(x, goals, last, unlimited, &deflation_, context);
+    needs_deflation_ = deflated > patience / 2; // The systems after it are much like it.
+    return iterations + deflated;
+}
+
+int ConjugateGradients::descend(Block& x, const ColumnValues& goals, uint64_t last, int max_iterations,
+                                Deflation* deflation, RunContext& context) {
+    ThreadTeam& team = sum_.team();
     for (Block* block : {&iterate_, &residual_, &direction_}) block->resize(x.size());
     std::copy(x.begin(), x.end(), iterate_.begin());
     std::copy(smoothed_.begin(), smoothed_.end(), residual_.begin());
     ColumnValues progress{}; // It is the residual times the preconditioned residual.
     int iterations = 0;
-    while (passes_made() + passes_of_iteration <= last && !within(dot(team, smoothed_, smoothed_, scratch_), goals)) {
+    while (iterations < max_iterations && passes_made() + passes_of_iteration <= last &&
+           !within(dot(team, smoothed_, smoothed_, scratch_), goals)) {
         context.poll();
         sum_.precondition(residual_, preconditioned_);
-        if (deflated) deflation_.correct(team, residual_, preconditioned_);
+        if (deflation) deflation->correct(team, residual_, preconditioned_);
         find_direction(iterations++ == 0, progress);
         sum_.multiply(direction_, product_);
         Columns::Vector step;

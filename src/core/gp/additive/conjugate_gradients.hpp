@@ -44,6 +44,9 @@ class ConjugateGradients {
     static constexpr uint64_t passes_of_residual = 2;
     ColumnValues goals(const ColumnValues& norms, double tolerance) const;
     int iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context);
+    // Goes on from x until the goals are met, the passes made are `last`, or for so many iterations.
+    int descend(Block& x, const ColumnValues& goals, uint64_t last, int max_iterations, Deflation* deflation,
+                RunContext& context);
     void find_direction(bool first, ColumnValues& progress);
     void scale(const Block& b, Block& x);
     void smooth(Block& x);
@@ -51,6 +54,7 @@ class ConjugateGradients {
 
     AdditiveCovariance& sum_;
     Deflation deflation_;
+    bool needs_deflation_ = false;
     Block iterate_, residual_, direction_, product_, preconditioned_, smoothed_;
     Buffer<ColumnValues> scratch_;
 };

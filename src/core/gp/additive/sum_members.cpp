@@ -11,9 +11,8 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t max_sample_rows = 16384;
+constexpr size_t max_sample_rows = 8192;
 constexpr double min_share_of_features = 0.6;
-constexpr int evaluations_of_fit = 40;
 constexpr double preference = 3; // for members that fit well, in the preconditioner
 
 // How many features a member has varies: that makes members differ more than which ones they are.
@@ -67,14 +66,7 @@ OrderedKernel MemberSearch::search(size_t member, EvaluationBudget& budget, RunC
     gather(observations_, chosen, rows.observations, context);
     const std::vector<uint16_t> features = choose_features(encoding, seed_, member);
     const OrderProblem problem{encoding, rows, features, {.noise = {}, .signal = {}, .min_noise = min_noise_}, context};
-    OrderedKernel found = choose_order(problem, budget);
-    OrderEvaluator evaluator(problem, budget);
-    if (evaluator.left() == 0) return found;
-    evaluator.sort(found.order);
-    KernelFit fit = evaluator.fit(found.kernel, evaluations_of_fit);
-    found.kernel = std::move(fit.kernel);
-    found.negative_log_likelihood = fit.negative_log_likelihood;
-    return found;
+    return choose_order(problem, budget);
 }
 
 MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> features, const BitOrder& order,

@@ -116,11 +116,13 @@ void SumTrainer::learn_weights() {
     }
 }
 
+// Takes the step of the MM algorithm, √, half as far again: that gets there sooner, and twice as far would not.
 double factor(double data, double expected) {
-    return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), min_factor, max_factor);
+    const double root = std::sqrt(data / std::max(expected, 1e-30));
+    return std::clamp(root * std::sqrt(root), min_factor, max_factor);
 }
 
-// Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·√(α'Aα / tr K⁻¹A), and E[β'Aβ] = tr K⁻¹A
+// Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·(α'Aα / tr K⁻¹A)^¾, and E[β'Aβ] = tr K⁻¹A
 // for solutions β with samples of the process.
 void SumTrainer::step() {
     sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
