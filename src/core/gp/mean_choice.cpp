@@ -45,7 +45,7 @@ class MeanChoice {
     double score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
     std::optional<double> score_over_trees(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
     Model fit_sample(TrainingColumns sample, size_t rows);
-    Options options_of_zero() const;
+    Options options_with_places() const;
     void take_errors(TrainingColumns& rows, const TreesFit& trees);
     void take_trees(TrainingColumns& rows, TreesMean& mean);
     void place(Trained& trained, const FitRows& held_out, TreesFit trees);
@@ -130,7 +130,7 @@ Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& opti
 }
 
 // Returns the options with what a sample of targets told of their encoding.
-Options MeanChoice::options_of_zero() const {
+Options MeanChoice::options_with_places() const {
     Options options = options_;
     if (places_of_zero_ && options.encoding == NumberEncoding::automatic)
         options.encoding = *places_of_zero_ == NumberPlaces::ranks ? NumberEncoding::rank : NumberEncoding::linear;
@@ -138,7 +138,7 @@ Options MeanChoice::options_of_zero() const {
 }
 
 Model MeanChoice::fit_sample(TrainingColumns sample, size_t rows) {
-    const Options options = options_of_zero();
+    const Options options = options_with_places();
     return Trainer(FitRows(std::move(sample), context_), features_, options, estimate_, context_).fit_sample(rows);
 }
 
@@ -200,7 +200,7 @@ std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
 // With every kernel to choose from, trees are for the tree kernel: a smooth one stays smooth.
 Trained MeanChoice::fit_any(FitRows rows) {
     std::optional<TreesFit> trees = fit_trees_if_worth_it(rows);
-    const Options options = options_of_zero();
+    const Options options = options_with_places();
     if (!trees) return over_zero(std::move(rows), options);
     if (options_.mean == Mean::boosted || options_.kernel == KernelChoice::tree)
         return over_trees(std::move(rows), std::move(*trees), options);

@@ -538,22 +538,17 @@ TEST(SparseProcess, MovesExemplarsToWhereTheyTellMore) {
     EXPECT_LT(by_moved, 0.8 * by_rows);
 }
 
-// A hundred moves see a row of so many less than ten times: others follow where they have brought much.
-TEST(SparseProcess, MovesExemplarsOfManyRowsAgain) {
+// As many times as see each row sixteen times.
+TEST(SparseProcess, MovesExemplarsOfManyRowsMoreOften) {
     QuietContext context(2);
-    for (const bool is_noise : {false, true}) {
-        SCOPED_TRACE(is_noise);
-        std::vector<PlainRow> rows = waves(20'001, 1);
-        Random random(2);
-        for (PlainRow& row : rows) row.y = is_noise ? random.normal() : row.y;
-        Options options = smooth_options(KernelChoice::squared_exponential);
-        options.exemplars = 20;
-        const Model moved = fit_rows(rows, options, {}, context).model;
-        options.exemplar_objective = ExemplarObjective::variance;
-        const Model chosen = fit_rows(rows, options, {}, context).model;
-        EXPECT_EQ(moved.evaluations - chosen.evaluations, is_noise ? 100u : 200u);
-        EXPECT_LE(moved.leave_one_out->mean_nll, chosen.leave_one_out->mean_nll - (is_noise ? 0 : 0.3));
-    }
+    const std::vector<PlainRow> rows = waves(16'000, 1);
+    Options options = smooth_options(KernelChoice::squared_exponential);
+    options.exemplars = 20;
+    const Model moved = fit_rows(rows, options, {}, context).model;
+    options.exemplar_objective = ExemplarObjective::variance;
+    const Model chosen = fit_rows(rows, options, {}, context).model;
+    EXPECT_EQ(moved.evaluations, chosen.evaluations + 128);
+    EXPECT_LT(moved.leave_one_out->mean_nll, chosen.leave_one_out->mean_nll - 0.3);
 }
 
 TEST(SparseProcess, KnowsNothingOfWhatIsLikeNoRow) {

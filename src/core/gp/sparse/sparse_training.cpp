@@ -24,19 +24,15 @@ struct Stage {
 };
 constexpr Stage stages[] = {{500, 40}, {1'000, 15}};
 
-constexpr int moves = 100; // in a round
-// Another round is worth its time where the first one has brought so many nats a row, and seen a row less often than
-// so.
-constexpr double min_gain_of_round = 0.3;
-constexpr size_t min_looks = 10;
-
 // Fewer would see too little of what the inducing points explain.
 size_t rows_of_move(size_t inducing_points) {
     return std::max<size_t>(2'000, 2 * inducing_points);
 }
 
-int max_rounds(size_t rows, size_t inducing_points) {
-    return moves * rows_of_move(inducing_points) < min_looks * rows ? 2 : 1;
+// So many see each row sixteen times.
+int moves_of(size_t rows, size_t inducing_points) {
+    constexpr size_t looks = 16, min_moves = 100, max_moves = 200;
+    return static_cast<int>(std::clamp(looks * rows / rows_of_move(inducing_points), min_moves, max_moves));
 }
 
 size_t candidates_of(size_t inducing_points) {
@@ -70,24 +66,17 @@ class SparseTrainer {
         const bool stays = !training_.moves_points || !training_.given.empty() || are_all;
         if (stays) return chosen;
         kernel_.noise = chosen.model.kernel().noise; // what the likelihood of few rows says may be far too little
-        const int rounds = max_rounds(rows_.size(), training_.inducing_points);
-        double gain = std::numeric_limits<double>::infinity();
-        for (int round = 0; round < rounds && gain > min_gain_of_round; round++) {
-            const auto share = Share::of(context_, static_cast<size_t>(round), static_cast<size_t>(rounds));
-            move_inducing(inducing, training_.seed + static_cast<uint64_t>(round));
-            TrainedSparse moved = fit(inducing.span());
-            gain = chosen.leave_one_out.mean_nll - moved.leave_one_out.mean_nll;
-            if (gain > 0) chosen = std::move(moved);
-        }
+        move_inducing(inducing);
+        TrainedSparse moved = fit(inducing.span());
         chosen.evaluations = evaluations_;
-        return chosen;
+        return moved.leave_one_out.mean_nll < chosen.leave_one_out.mean_nll ? std::move(moved) : std::move(chosen);
     }
 
   private:
     void learn_kernel();
     Buffer<double> choose_inducing();
     Buffer<double> given_inducing() const;
-    void move_inducing(Buffer<double>& inducing, uint64_t seed);
+    void move_inducing(Buffer<double>& inducing);
     TrainedSparse fit(std::span<const double> inducing);
     // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
     double min_noise() const {
@@ -146,8 +135,9 @@ Buffer<double> SparseTrainer::given_inducing() const {
     return inducing;
 }
 
-void SparseTrainer::move_inducing(Buffer<double>& inducing, uint64_t seed) {
-    const PointSearch search{moves, rows_of_move(training_.inducing_points), seed};
+void SparseTrainer::move_inducing(Buffer<double>& inducing) {
+    const int moves = moves_of(rows_.size(), training_.inducing_points);
+    const PointSearch search{moves, rows_of_move(training_.inducing_points), training_.seed};
     move_points(kernel_, inducing, rows_, given_, search, team_, context_);
     evaluations_ += static_cast<uint64_t>(moves);
     context_.note(
