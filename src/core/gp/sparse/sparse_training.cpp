@@ -29,7 +29,7 @@ size_t rows_of_move(size_t inducing_points) {
     return std::max<size_t>(2'000, 2 * inducing_points);
 }
 
-// So many see each row sixteen times.
+// Within limits, so many see each row sixteen times.
 int moves_of(size_t rows, size_t inducing_points) {
     constexpr size_t looks = 16, min_moves = 100, max_moves = 200;
     return static_cast<int>(std::clamp(looks * rows / rows_of_move(inducing_points), min_moves, max_moves));
