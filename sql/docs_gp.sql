@@ -51,7 +51,7 @@ SELECT id, round(mean::numeric, 1) AS mean, round(sd::numeric, 2) AS sd
 FROM btml.gp_regression('SELECT load, hour, outdoor, kind FROM reading', 'load',
                         'SELECT kind AS id, 12.0 AS hour, 20.0 AS outdoor, kind FROM (VALUES (''home''), (''office'')) v(kind)');
 
-INSERT INTO models SELECT 'current', btml.gp_fit('SELECT load, hour, outdoor FROM reading', 'load', combine => 'mixture', evaluations => 500);
+INSERT INTO models SELECT 'current', btml.gp_fit('SELECT load, hour, outdoor FROM reading', 'load', mean => 'zero', combine => 'mixture', evaluations => 500);
 
 CREATE FUNCTION keep_current() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

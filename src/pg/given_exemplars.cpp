@@ -62,7 +62,7 @@ GivenExemplars::GivenExemplars(const FitArguments& arguments, gp::Options& optio
 void GivenExemplars::read(const Dataset& dataset, gp::Options& options, RunContext& context) const {
     constexpr uint64_t max = gp::SparseModel::max_inducing_points;
     if (!source_) return;
-    const QueryPoints points(*source_, gp::features_of(dataset), {}, context);
+    const QueryPoints points(*source_, gp::features_of(dataset), {.name = "exemplar_source"}, context);
     if (points.rows() == 0)
         throw Error(ErrorCode::invalid_argument, "exemplar_source has no rows", "Its rows are the exemplars.");
     if (points.rows() > max)

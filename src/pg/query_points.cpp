@@ -25,7 +25,7 @@ std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<
     std::vector<ColumnRequest> requests;
     for (const Feature& feature : features) {
         const int column = source.column(feature.name);
-        require_feature_type(feature, source.columns()[column].type, "the points");
+        require_feature_type(feature, source.columns()[column].type, source.name().c_str());
         requests.push_back({column, feature.categorical ? ReadAs::category : ReadAs::number});
     }
     return requests;
@@ -127,7 +127,7 @@ QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& fe
 QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, const PointRequest& request,
                          RunContext& context)
     : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
-    read(Source(text), features, request, context);
+    read(Source(text, request.name), features, request, context);
 }
 
 void QueryPoints::read(const Source& source, const std::vector<Feature>& features, const PointRequest& request,

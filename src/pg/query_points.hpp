@@ -16,6 +16,7 @@ struct PointSample {
 
 // Says what of a source's rows is asked for beside the features.
 struct PointRequest {
+    std::string name = "source";             // of the source, in errors about its columns
     std::optional<PointSample> sample = {};  // all rows
     std::vector<std::string> texts = {};     // columns, as text
     std::optional<size_t> printed = {};      // a feature, whose values are asked for as text

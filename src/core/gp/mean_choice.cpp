@@ -23,6 +23,11 @@ std::pair<std::vector<uint32_t>, std::vector<uint32_t>> split(const std::vector<
     return parts;
 }
 
+// Says whether trees tell no more than a constant.
+bool is_constant(const TreesFit& trees) {
+    return trees.mean.trees().trees.empty();
+}
+
 class MeanChoice {
   public:
     MeanChoice(const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
@@ -33,6 +38,8 @@ class MeanChoice {
 
   private:
     static constexpr double part_of_trees = 0.4; // of the time
+    // Of so many rows, nearly all are in the sample, and trees of all compare with it.
+    static constexpr size_t few_rows = SampleFit::max_rows + SampleFit::max_rows / 4;
 
     template <class Body>
     auto time(const char* phase, const Body& body);
@@ -41,13 +48,14 @@ class MeanChoice {
     Trained over_trees(FitRows rows, TreesFit trees, const Options& options);
     std::optional<TreesFit> fit_trees_if_worth_it(const FitRows& rows);
     Trained fit_any(FitRows rows);
-    bool is_worth_it(const FitRows& rows);
+    bool is_worth_it(const FitRows& rows, TreesFit* of_all);
     double score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
-    std::optional<double> score_over_trees(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
     Model fit_sample(TrainingColumns sample, size_t rows);
+    double score(Model model, const TrainingColumns& rows);
     Options options_with_places() const;
-    void take_errors(TrainingColumns& rows, const TreesFit& trees);
-    void take_trees(TrainingColumns& rows, TreesMean& mean);
+    template <class RowOf>
+    double take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of);
+    double take_trees(TrainingColumns& rows, TreesMean& mean);
     void place(Trained& trained, const FitRows& held_out, TreesFit trees);
 
     const std::vector<Feature>& features_;
@@ -56,6 +64,7 @@ class MeanChoice {
     RunContext& context_;
     std::vector<Timing> timings_;
     std::optional<NumberPlaces> places_of_zero_; // where a sample told
+    double done_ = 0;                            // of the time
 };
 
 template <class Body>
@@ -75,18 +84,30 @@ TreesFit MeanChoice::fit_trees(const TrainingColumns& rows) {
     return gp::fit_trees(rows, features_, static_cast<uint64_t>(options_.seed), context_);
 }
 
-// Targets become what trees that knew nothing of them leave.
-void MeanChoice::take_errors(TrainingColumns& rows, const TreesFit& trees) {
-    context_.for_each(rows.rows(), 2, [&](size_t i) { rows.target[i] = trees.errors[i] / trees.deviations[i]; });
+// Targets of the trees' own rows become what trees that knew nothing of them leave, in units of the deviations; returns
+// the mean logarithm of those.
+template <class RowOf>
+double MeanChoice::take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of) {
+    double logarithms = 0;
+    context_.for_each(rows.rows(), 4, [&](size_t i) {
+        const double deviation = trees.deviations[row_of(i)];
+        rows.target[i] = trees.errors[row_of(i)] / deviation;
+        logarithms += std::log(deviation);
+    });
+    return logarithms / static_cast<double>(rows.rows());
 }
 
-// Targets of other rows become what the trees leave.
-void MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
+// The same of other rows.
+double MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
     std::vector<double> values(features_.size());
+    double logarithms = 0;
     context_.for_each(rows.rows(), 16 + 2 * mean.trees().trees.size(), [&](size_t i) {
         rows.read_row(i, values);
-        rows.target[i] = mean.at(values).inner(rows.target[i]);
+        const Placement placement = mean.at(values);
+        rows.target[i] = placement.inner(rows.target[i]);
+        logarithms += std::log(placement.deviation);
     });
+    return logarithms / static_cast<double>(rows.rows());
 }
 
 // The process' scores become those of the targets.
@@ -119,9 +140,9 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
 }
 
 Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options) {
-    const Share share(context_, part_of_trees, 1);
+    const Share share(context_, done_, 1);
     const FitRows held_out = copy_held_out(rows, context_);
-    take_errors(rows.training, trees);
+    take_errors(rows.training, trees, [](size_t i) { return i; });
     take_trees(rows.choosing, trees.mean);
     take_trees(rows.calibrating, trees.mean);
     Trained trained = over_zero(std::move(rows), options);
@@ -142,27 +163,20 @@ Model MeanChoice::fit_sample(TrainingColumns sample, size_t rows) {
     return Trainer(FitRows(std::move(sample), context_), features_, options, estimate_, context_).fit_sample(rows);
 }
 
+double MeanChoice::score(Model model, const TrainingColumns& rows) {
+    return score_rows(model, rows, context_).mean_nll_student_t(context_);
+}
+
 double MeanChoice::score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows) {
     Model model = fit_sample(copy(sample, context_), rows);
     places_of_zero_ = model.encoding()->places();
-    return score_rows(model, others, context_).mean_nll_student_t(context_);
-}
-
-// Returns nothing where trees tell no more than a constant. Numbers have the places that the targets gave them.
-std::optional<double> MeanChoice::score_over_trees(const TrainingColumns& sample, const TrainingColumns& others,
-                                                   size_t rows) {
-    TreesFit trees = fit_trees(sample);
-    if (trees.mean.trees().trees.empty()) return std::nullopt;
-    TrainingColumns errors = copy(sample, context_);
-    take_errors(errors, trees);
-    Model model = fit_sample(std::move(errors), rows);
-    model.mean.emplace(std::move(trees.mean));
-    return score_rows(model, others, context_).mean_nll_student_t(context_);
+    return score(std::move(model), others);
 }
 
 // Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
-// kernel that was chosen by all rows, and trees out of fold know less than those of all rows.
-bool MeanChoice::is_worth_it(const FitRows& rows) {
+// kernel that was chosen by all rows. The trees are those of all rows, or where there are none yet, of the sample.
+// Numbers have the places that the targets gave them.
+bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     static constexpr uint64_t stream = 0x6d65616e; // apart from the random bits of searches
     const size_t all = rows.training.rows();
     const Share unknown(context_, 0, 0); // next to the training's
@@ -172,25 +186,40 @@ bool MeanChoice::is_worth_it(const FitRows& rows) {
     const RandomStream random(static_cast<uint64_t>(options_.seed), stream);
     const std::vector<uint32_t> mixed = choose(held_out ? used : used + scored, all, random);
     const auto [sampled, left] = split(mixed, used, RandomStream(static_cast<uint64_t>(options_.seed), stream + 1));
-    const TrainingColumns sample = select(rows.training, sampled, context_);
-    const TrainingColumns others = held_out
-                                       ? select(rows.choosing, choose(scored, rows.choosing.rows(), random), context_)
-                                       : select(rows.training, left, context_);
+    TrainingColumns sample = select(rows.training, sampled, context_);
+    TrainingColumns others = held_out ? select(rows.choosing, choose(scored, rows.choosing.rows(), random), context_)
+                                      : select(rows.training, left, context_);
     const double over_zero = score_over_zero(sample, others, all);
-    const std::optional<double> over_trees = score_over_trees(sample, others, all);
-    context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g",
-                         sample.rows(), others.rows(), over_zero, over_trees.value_or(NAN)));
-    return over_trees && is_clearly_better(*over_trees, over_zero, scored);
+    std::optional<TreesFit> of_sample;
+    if (!of_all) of_sample.emplace(fit_trees(sample));
+    TreesFit& trees = of_all ? *of_all : *of_sample;
+    if (is_constant(trees)) return false;
+    take_errors(sample, trees, [&](size_t i) { return of_all ? sampled[i] : i; });
+    const double logarithms = of_all && !held_out ? take_errors(others, trees, [&](size_t i) { return left[i]; })
+                                                  : take_trees(others, trees.mean);
+    const double over_trees = logarithms + score(fit_sample(std::move(sample), all), others);
+    context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g", used,
+                         scored, over_zero, over_trees));
+    return is_clearly_better(over_trees, over_zero, scored);
 }
 
 // Where the choice is open, memory may be too little for trees.
 std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
-    const bool is_open = is_mean_open(options_, rows.training.rows());
+    const size_t count = rows.training.rows();
+    const bool is_open = is_mean_open(options_, count);
     if (!is_open && options_.mean != Mean::boosted) return std::nullopt;
-    try {
-        if (is_open && !time("choosing the mean", [&] { return is_worth_it(rows); })) return std::nullopt;
-        const Share share(context_, 0, part_of_trees);
+    const auto fit_all = [&] {
+        const Share share(context_, 0, done_ = part_of_trees);
         return time("boosting the mean", [&] { return fit_trees(rows.training); });
+    };
+    const auto worth_it = [&](TreesFit* of_all) {
+        return time("choosing the mean", [&] { return is_worth_it(rows, of_all); });
+    };
+    try {
+        if (is_open && count > few_rows && !worth_it(nullptr)) return std::nullopt;
+        TreesFit trees = fit_all();
+        if (is_open && count <= few_rows && (is_constant(trees) || !worth_it(&trees))) return std::nullopt;
+        return trees;
     } catch (const Error& error) {
         if (!is_open || error.code() != ErrorCode::memory_limit) throw;
         return std::nullopt;
@@ -201,7 +230,10 @@ std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
 Trained MeanChoice::fit_any(FitRows rows) {
     std::optional<TreesFit> trees = fit_trees_if_worth_it(rows);
     const Options options = options_with_places();
-    if (!trees) return over_zero(std::move(rows), options);
+    if (!trees) {
+        const Share share(context_, done_, 1);
+        return over_zero(std::move(rows), options);
+    }
     if (options_.mean == Mean::boosted || options_.kernel == KernelChoice::tree)
         return over_trees(std::move(rows), std::move(*trees), options);
     Options of_trees = options;

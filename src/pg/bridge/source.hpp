@@ -51,9 +51,9 @@ struct LoadedSource {
 
 class Source {
   public:
-    // `text` as in SQL. Errors as analyse_source; the rights are the caller's.
-    explicit Source(const std::string& text) : Source(text, false, "source") {}
-    // A source that is read row by row: one query, for read_rows(). name: in errors about its columns.
+    // `text` as in SQL; name: in errors about its columns. Errors as analyse_source; the rights are the caller's.
+    explicit Source(const std::string& text, std::string name = "source") : Source(text, false, std::move(name)) {}
+    // A source that is read row by row: one query, for read_rows().
     static Source of_rows(const std::string& text, std::string name = "source") {
         return Source(text, true, std::move(name));
     }
@@ -65,6 +65,7 @@ class Source {
         Oid declared_type; // the domain, where there is one
         int32 typmod = -1;
     };
+    const std::string& name() const { return name_; }
     const std::vector<Column>& columns() const { return columns_; }
     // The column with this name. Errors undefined_column (the HINT has the nearest name), duplicate_column.
     int column(const std::string& name) const;

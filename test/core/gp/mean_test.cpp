@@ -393,7 +393,11 @@ TEST(GpMean, Errors) {
 }
 
 TEST(GpMean, MemoryIsEstimatedBeforehand) {
-    expect_memory_is_estimated(stepped_rows(4000, 1), over_trees(Combine::mixture));
+    for (const Mean mean : {Mean::boosted, Mean::automatic}) {
+        Options options = over_trees(Combine::mixture);
+        options.mean = mean;
+        expect_memory_is_estimated(stepped_rows(4000, 1), options);
+    }
 }
 
 TEST(GpMean, CanBeCancelled) {

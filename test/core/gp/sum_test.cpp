@@ -239,6 +239,35 @@ TEST(AdditiveCovariance, SolutionsAreNeverWorseThanNone) {
     }
 }
 
+// From none or from an old solution, to the tolerance and not much further, which dense algebra confirms.
+TEST(AdditiveCovariance, SystemsAreApproachedRoughly) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    const size_t rows = 80;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        const Sum sum(rows, seed);
+        AdditiveCovariance kernel = sum.make(team, context);
+        ConjugateGradients solver(kernel, context);
+        const Block b = random_block(rows, seed, context);
+        Block x(context.memory(), "x", rows, Columns{});
+        for (const double tolerance : {0.3, 0.02}) {
+            const auto outcome = solver.approach(b, x, tolerance, 400, context);
+            EXPECT_LE(outcome.worst(), tolerance);
+            for (const size_t column : {0, 15}) {
+                const Dense right = column_of(b, column), left = product(sum.matrix(), column_of(x, column));
+                Dense difference;
+                for (size_t i = 0; i < rows; i++) difference.push_back(right[i] - left[i]);
+                EXPECT_NEAR(outcome.residuals[column],
+                            static_cast<double>(std::sqrt(dot(difference, difference) / dot(right, right))), 1e-4);
+            }
+        }
+        const uint64_t before = kernel.passes();
+        EXPECT_EQ(solver.approach(b, x, 0.1, 400, context).iterations, 0);
+        EXPECT_EQ(kernel.passes() - before, kernel.members().size());
+        EXPECT_EQ(solver.approach(random_block(rows, seed + 1, context), x, 0.1, 1, context).iterations, 0);
+    }
+}
+
 // Solutions and kernels may change between one solution and the next.
 TEST(AdditiveCovariance, DeflationFollowsTheWeights) {
     QuietContext context(2);

@@ -43,19 +43,21 @@ NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
     }
     const auto write = [&](bool are_counted, const auto& part_of) {
         counts_.resize(blocks);
-        team_.for_each(blocks, [&](size_t block, int) {
+        team_.for_each(blocks, [&](size_t block, int worker) {
             Counts places{}, &counts = counts_[block];
-            const size_t first = block * block_rows_, end = end_of(block);
+            const size_t first = block * block_rows_, rows_of_it = end_of(block) - first;
+            Number* const parts = scratch_.data() + worker * block_rows_;
+            for (size_t i = 0; i < rows_of_it; i++)
+                parts[i] = static_cast<Number>(part_of(static_cast<uint32_t>(first + i)));
             if (!are_counted) {
                 counts = {};
-                for (size_t row = first; row < end; row++) counts[part_of(static_cast<uint32_t>(row))]++;
+                for (size_t i = 0; i < rows_of_it; i++) counts[parts[i]]++;
             }
             for (size_t part = 1; part <= part_count; part++) places[part] = places[part - 1] + counts[part - 1];
-            for (size_t row = first; row < end; row++)
-                numbers_[first + places[part_of(static_cast<uint32_t>(row))]++] = static_cast<Number>(row - first);
+            for (size_t i = 0; i < rows_of_it; i++) numbers_[first + places[parts[i]]++] = static_cast<Number>(i);
         });
     };
-    // Without a branch, which the processor could not foresee.
+    // Without branches, which the processor could not foresee.
     const auto part_of_role = [this](uint32_t row) -> size_t {
         static constexpr uint8_t parts[] = {in_bag, held_out, part_count};
         return parts[static_cast<size_t>(training_.role(row))];
@@ -64,9 +66,10 @@ NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
         write(!counts_.empty(), part_of_role);
     else
         write(false, [&](uint32_t row) -> size_t {
+            static_assert(out_of_bag == in_bag + 1);
             const size_t part = part_of_role(row);
-            if (part != in_bag || random_unit(seed, tree, training_.target_row(row)) < row_fraction) return part;
-            return out_of_bag;
+            const bool is_drawn = random_unit(seed, tree, training_.target_row(row)) < row_fraction;
+            return part + static_cast<size_t>((part == in_bag) & !is_drawn);
         });
     for (size_t block = 0; block < blocks; block++) {
         size_t place = block * block_rows_;

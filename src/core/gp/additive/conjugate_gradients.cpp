@@ -57,6 +57,28 @@ ColumnValues ConjugateGradients::goals(const ColumnValues& norms, double toleran
     return goals;
 }
 
+ConjugateGradients::Outcome ConjugateGradients::outcome_of(int iterations, const ColumnValues& norms) {
+    const ColumnValues squares = dot(sum_.team(), smoothed_, smoothed_, scratch_);
+    Outcome outcome{iterations, {}};
+    for (size_t column = 0; column < Columns::count; column++)
+        outcome.residuals[column] = norms[column] > 0 ? std::sqrt(squares[column] / norms[column]) : 0;
+    return outcome;
+}
+
+// Starts from a residual in single precision, and takes the one that the iterations end with for true.
+ConjugateGradients::Outcome ConjugateGradients::approach(const Block& b, Block& x, double tolerance, uint64_t passes,
+                                                         RunContext& context) {
+    const uint64_t last = passes_made() + passes;
+    const ColumnValues norms = dot(sum_.team(), b, b, scratch_);
+    ColumnValues goals = norms;
+    for (double& goal : goals) goal *= tolerance * tolerance;
+    sum_.multiply(x, product_);
+    smoothed_.resize(x.size());
+    for_each_row(sum_.team(), x.size(), [&](size_t i) { smoothed_[i].values = b[i].values - product_[i].values; });
+    scale(b, x);
+    return outcome_of(iterate(x, goals, last - std::min(last, passes_made()), context), norms);
+}
+
 // Rounding takes the residuals of the iteration away from the true ones, with which it starts again.
 ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, double tolerance, uint64_t passes,
                                                       RunContext& context) {
@@ -65,21 +87,20 @@ ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, 
     const uint64_t last = passes_made() + passes;
     const ColumnValues norms = dot(sum_.team(), b, b, scratch_);
     const ColumnValues goals = this->goals(norms, tolerance);
-    Outcome outcome{0, {}};
+    int done = 0;
     double before = std::numeric_limits<double>::infinity();
     sum_.residual(b, x, smoothed_);
     scale(b, x);
     for (;;) {
-        const ColumnValues squares = dot(sum_.team(), smoothed_, smoothed_, scratch_);
-        for (size_t column = 0; column < Columns::count; column++)
-            outcome.residuals[column] = norms[column] > 0 ? std::sqrt(squares[column] / norms[column]) : 0;
+        const Outcome outcome = outcome_of(done, norms);
         const double worst = outcome.worst();
-        if (within(squares, goals) || worst * worst > max_share * before * before) return outcome;
+        const bool is_done = within(dot(sum_.team(), smoothed_, smoothed_, scratch_), goals);
+        if (is_done || worst * worst > max_share * before * before) return outcome;
         before = worst;
         const uint64_t made = passes_made() + passes_of_residual;
         const int iterations = made < last ? iterate(x, goals, last - made, context) : 0;
         if (iterations == 0) return outcome;
-        outcome.iterations += iterations;
+        done += iterations;
         sum_.residual(b, x, smoothed_);
     }
 }

@@ -35,7 +35,9 @@ class ConjugateGradients {
     // smallest (Zhou, Walker: Residual Smoothing Techniques for Iterative Methods, 1994), which grow by nothing but
     // rounding, whatever the condition of K. Systems share nothing but the passes. Polls once in an iteration at least.
     Outcome solve(const Block& b, Block& x, double tolerance, uint64_t passes, RunContext& context);
-    // Returns how many passes solve() makes before its iterations.
+    // The same to that tolerance alone, roughly: rounding may leave residuals larger than those that it returns.
+    Outcome approach(const Block& b, Block& x, double tolerance, uint64_t passes, RunContext& context);
+    // Returns how many passes solve() makes before its iterations, and approach() at most.
     uint64_t passes_to_start() const { return deflation_.passes_to_follow(sum_) + 2 * passes_of_residual; }
     // Returns b − K·x of the last solution.
     const Block& residual() const noexcept { return smoothed_; }
@@ -43,6 +45,7 @@ class ConjugateGradients {
   private:
     static constexpr uint64_t passes_of_residual = 2;
     ColumnValues goals(const ColumnValues& norms, double tolerance) const;
+    Outcome outcome_of(int iterations, const ColumnValues& norms);
     int iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context);
     // Goes on from x until the goals are met, the passes made are `last`, or for so many iterations.
     int descend(Block& x, const ColumnValues& goals, uint64_t last, int max_iterations, Deflation* deflation,

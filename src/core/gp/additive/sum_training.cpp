@@ -13,11 +13,13 @@ namespace {
 
 // The less noise there is, the longer systems take to solve; data that have less are given this much.
 constexpr double min_noise_of_sums = 1e-4;
-constexpr int weight_steps = 10;
+constexpr int weight_steps = 6;
+constexpr double tolerance_of_steps = 0.02;         // A better solution teaches less than the next step does.
 constexpr double share_of_weights = 0.7;            // of the time after the members' searches, as measured
 constexpr uint64_t passes_of_iterations = 50;       // in a step
 constexpr double unsolved = 0.5;                    // residual
-constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step
+constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step, before its momentum
+constexpr double momentum = 0.4;                    // share of the step before that goes on
 constexpr uint64_t evaluations_of_a_pass = 2;
 
 class SumTrainer {
@@ -41,7 +43,7 @@ class SumTrainer {
   private:
     void put_targets(Block& block) const;
     void step();
-    double learned_noise(bool may_fall) const;
+    double learned_noise(bool may_fall);
     void limit_signal(std::vector<std::vector<double>>& weights) const;
     uint64_t passes_of_a_solution() const { return passes_of_iterations + solver_.passes_to_start(); }
     uint64_t passes(uint64_t evaluations) const {
@@ -62,6 +64,9 @@ class SumTrainer {
     Buffer<float> errors_;
     SumResiduals residuals_;
     double min_noise_;
+    // Logarithms of what the last step multiplied by: weights, by member and level, and the noise.
+    std::vector<std::vector<double>> last_weight_steps_;
+    double last_noise_step_ = 0;
 };
 
 double min_noise_of(const SumTraining& training, const Observations& observations) {
@@ -110,31 +115,36 @@ void SumTrainer::put_targets(Block& block) const {
 void SumTrainer::learn_weights() {
     const uint64_t kept = passes(training_.evaluations) / 4; // for the last solutions
     const Share share(context_, 0, share_of_weights);
+    for (const AdditiveCovariance::Member& member : sum_.members())
+        last_weight_steps_.emplace_back(member.weights.size(), 0.0);
     for (int i = 0; i < weight_steps && passes_left() >= kept + 2 + passes_of_a_solution(); i++) {
         context_.share_progress("weights", static_cast<uint64_t>(i), weight_steps);
         step();
     }
 }
 
-// Takes the step of the MM algorithm, √, half as far again: that gets there sooner, and twice as far would not.
-double factor(double data, double expected) {
+// Takes the step of the MM algorithm, √, half as far again, which gets there sooner (twice as far would not), and a
+// part of the step before (Polyak: Some Methods of Speeding up the Convergence of Iteration Methods, 1964).
+double log_step(double data, double expected, double before) {
     const double root = std::sqrt(data / std::max(expected, 1e-30));
-    return std::clamp(root * std::sqrt(root), min_factor, max_factor);
+    return std::log(std::clamp(root * std::sqrt(root), min_factor, max_factor)) + momentum * before;
 }
 
-// Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·(α'Aα / tr K⁻¹A)^¾, and E[β'Aβ] = tr K⁻¹A
-// for solutions β with samples of the process.
+// Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·(α'Aα / tr K⁻¹A)^¾, but for momentum, and
+// E[β'Aβ] = tr K⁻¹A for solutions β with samples of the process.
 void SumTrainer::step() {
     sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
     put_targets(right_);
-    const auto outcome =
-        solver_.solve(right_, first_, ConjugateGradients::model_tolerance, passes_of_a_solution(), context_);
+    const auto outcome = solver_.approach(right_, first_, tolerance_of_steps, passes_of_a_solution(), context_);
     const std::vector<LevelSquares> squares = sum_.squares(first_);
     std::vector<std::vector<double>> weights;
     for (size_t m = 0; m < squares.size(); m++) {
         weights.push_back(sum_.members()[m].weights);
-        for (size_t l = 0; l < weights.back().size(); l++)
-            weights.back()[l] *= factor(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1));
+        for (size_t l = 0; l < weights.back().size(); l++) {
+            double& log = last_weight_steps_[m][l];
+            log = log_step(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1), log);
+            weights.back()[l] *= std::exp(log);
+        }
     }
     limit_signal(weights);
     sum_.set(std::move(weights), training_.noise.value_or(learned_noise(outcome.worst() < unsolved)));
@@ -143,7 +153,7 @@ void SumTrainer::step() {
 }
 
 // Solutions that are none would make the noise fall without end; those that are only rough do no harm.
-double SumTrainer::learned_noise(bool may_fall) const {
+double SumTrainer::learned_noise(bool may_fall) {
     double data = 0, expected = 0;
     for (size_t i = 0; i < first_.size(); i++) {
         const double share = sum_.inverse_weight()[i];
@@ -151,8 +161,11 @@ double SumTrainer::learned_noise(bool may_fall) const {
         for (size_t column = 1; column < Columns::count; column++)
             expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
     }
-    const double change = factor(data, expected);
-    return std::max(min_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
+    const double log = log_step(data, expected, last_noise_step_),
+                 change = std::exp(may_fall ? log : std::max(0.0, log));
+    const double noise = std::max(min_noise_, sum_.noise() * change);
+    last_noise_step_ = std::log(noise / sum_.noise());
+    return noise;
 }
 
 // The targets' solution goes on from the last step's; the samples are new ones.
