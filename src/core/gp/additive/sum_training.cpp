@@ -141,9 +141,9 @@ void SumTrainer::step() {
     for (size_t m = 0; m < squares.size(); m++) {
         weights.push_back(sum_.members()[m].weights);
         for (size_t l = 0; l < weights.back().size(); l++) {
-            double& log = last_weight_steps_[m][l];
-            log = log_step(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1), log);
-            weights.back()[l] *= std::exp(log);
+            double& last = last_weight_steps_[m][l];
+            last = log_step(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1), last);
+            weights.back()[l] *= std::exp(last);
         }
     }
     limit_signal(weights);
@@ -161,9 +161,8 @@ double SumTrainer::learned_noise(bool may_fall) {
         for (size_t column = 1; column < Columns::count; column++)
             expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
     }
-    const double log = log_step(data, expected, last_noise_step_),
-                 change = std::exp(may_fall ? log : std::max(0.0, log));
-    const double noise = std::max(min_noise_, sum_.noise() * change);
+    const double next = log_step(data, expected, last_noise_step_);
+    const double noise = std::max(min_noise_, sum_.noise() * std::exp(may_fall ? next : std::max(0.0, next)));
     last_noise_step_ = std::log(noise / sum_.noise());
     return noise;
 }
