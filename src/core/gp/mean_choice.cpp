@@ -8,6 +8,7 @@
 #include "core/gp/varying_noise.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace btml::gp {
 
@@ -37,7 +38,9 @@ class MeanChoice {
     FitResult fit(FitRows rows);
 
   private:
-    static constexpr double part_of_trees = 0.4; // of the time
+    // Parts of the time, which takes longer where all kernels are tried: of the trees, and of those with a process.
+    double part_of_trees() const { return options_.kernel == KernelChoice::automatic ? 0.1 : 0.4; }
+    static constexpr double part_over_trees = 0.2;
     // Of so many rows, nearly all are in the sample, and trees of all compare with it.
     static constexpr size_t few_rows = SampleFit::max_rows + SampleFit::max_rows / 4;
 
@@ -45,7 +48,7 @@ class MeanChoice {
     auto time(const char* phase, const Body& body);
     TreesFit fit_trees(const TrainingColumns& rows);
     Trained over_zero(FitRows rows, const Options& options);
-    Trained over_trees(FitRows rows, TreesFit trees, const Options& options);
+    Trained over_trees(FitRows rows, TreesFit trees, const Options& options, double until);
     std::optional<TreesFit> fit_trees_if_worth_it(const FitRows& rows);
     Trained fit_any(FitRows rows);
     bool is_worth_it(const FitRows& rows, TreesFit* of_all);
@@ -139,8 +142,8 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
         add_to_scores(model, score_rows(model, held_out.calibrating, context_), held_out.choosing.rows());
 }
 
-Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options) {
-    const Share share(context_, done_, 1);
+Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options, double until) {
+    const Share share(context_, std::exchange(done_, until), until);
     const FitRows held_out = copy_held_out(rows, context_);
     take_errors(rows.training, trees, [](size_t i) { return i; });
     take_trees(rows.choosing, trees.mean);
@@ -209,7 +212,7 @@ std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
     const bool is_open = is_mean_open(options_, count);
     if (!is_open && options_.mean != Mean::boosted) return std::nullopt;
     const auto fit_all = [&] {
-        const Share share(context_, 0, done_ = part_of_trees);
+        const Share share(context_, 0, done_ = part_of_trees());
         return time("boosting the mean", [&] { return fit_trees(rows.training); });
     };
     const auto worth_it = [&](TreesFit* of_all) {
@@ -235,10 +238,11 @@ Trained MeanChoice::fit_any(FitRows rows) {
         return over_zero(std::move(rows), options);
     }
     if (options_.mean == Mean::boosted || options_.kernel == KernelChoice::tree)
-        return over_trees(std::move(rows), std::move(*trees), options);
+        return over_trees(std::move(rows), std::move(*trees), options, 1);
     Options of_trees = options;
     of_trees.kernel = KernelChoice::tree;
-    Trained with_trees = over_trees(copy(rows, context_), std::move(*trees), of_trees);
+    Trained with_trees = over_trees(copy(rows, context_), std::move(*trees), of_trees, part_over_trees);
+    const Share share(context_, done_, 1);
     Trained without = over_zero(std::move(rows), options);
     return with_trees.score < without.score ? std::move(with_trees) : std::move(without);
 }

@@ -367,9 +367,12 @@ FitResult Trainer::fit_tree() {
 
 // The trees come last, since they free the rows. They take features that a smooth kernel does not, and less memory.
 FitResult Trainer::fit_best_kernel() {
+    static constexpr size_t kernels = 3;
     std::optional<FitResult> best;
     uncertainty::StandardisedErrors left_out(context_);
+    size_t tried = 0;
     const auto consider = [&](const auto& fit_one) {
+        const Share share = Share::of(context_, tried++, kernels);
         std::vector<std::string> before = warnings_;
         FitResult other = fit_one();
         if (best && score_of(other.model) >= score_of(best->model)) {
@@ -388,6 +391,7 @@ FitResult Trainer::fit_best_kernel() {
             throw;
         warnings_.push_back(format("kernel => 'auto' has trees alone to choose from: %s", error.message().c_str()));
     }
+    tried = kernels - 1;
     consider([&] { return fit_tree(); });
     left_out_ = std::move(left_out);
     return std::move(*best);

@@ -13,6 +13,7 @@
 #include "core/gp/update.hpp"
 
 #include <filesystem>
+#include <map>
 
 namespace btml::gp::test {
 namespace {
@@ -408,6 +409,32 @@ Options smooth_options(KernelChoice kernel) {
     options.kernel = kernel;
     options.exemplars = 20;
     return options;
+}
+
+class PhaseContext : public QuietContext {
+  public:
+    void progress(const char* phase, uint64_t, uint64_t) override {
+        first.try_emplace(phase, fraction());
+        last[phase] = fraction();
+    }
+    std::map<std::string, double> first, last; // by phase, what was done of the call
+};
+
+// Two smooth ones, and the trees' last; those over trees, where they are tried, before.
+TEST(SparseProcess, EveryKernelHasItsPartOfTheTime) {
+    for (const Mean mean : {Mean::zero, Mean::automatic}) {
+        Options options = smooth_options(KernelChoice::automatic);
+        options.mean = mean;
+        options.combine = Combine::mixture;
+        options.evaluations = 50;
+        PhaseContext context;
+        fit_rows(random_rows(400, 1), options, {}, context);
+        const double before = mean == Mean::zero ? 0 : 0.2;
+        EXPECT_GE(context.first.at("moving inducing points"), before - 1e-9);
+        EXPECT_LE(context.first.at("moving inducing points"), before + (1 - before) / 3 + 1e-9);
+        EXPECT_NEAR(context.last.at("moving inducing points"), before + (1 - before) * 2 / 3, 1e-9);
+        EXPECT_GE(context.last.at("bit order"), before + (1 - before) * 2 / 3 - 1e-9);
+    }
 }
 
 class SparseFit : public testing::TestWithParam<Inference> {};
