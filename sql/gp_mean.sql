@@ -33,9 +33,9 @@ SELECT round(max(abs(p.mean - q.mean))::numeric, 6) AS apart FROM fitted, btml.p
 SELECT feature FROM fitted, btml.permutation_importance(model, 'stair', 'y', repeats => 2) WHERE mean = 'boosted' AND combine = 'mixture' ORDER BY importance DESC LIMIT 1;
 SELECT avg(value) < 0.7 AS close FROM btml.cross_validate('SELECT a, b, kind, y FROM stair', 'y', 3, method => 'gp', options => '{"mean": "boosted", "combine": "mixture", "evaluations": 300}', metric => 'rmse');
 -- A sample of many rows chooses; of fewer, the trees of all rows are what is compared. Noise has no use for trees.
-SELECT rows, what, btml.summary(model)->'metrics'->>'mean' AS mean, btml.summary(model)->'seconds' ? 'choosing the mean' AS tried, btml.summary(model)->'seconds' ? 'boosting the mean' AS boosted
-FROM unnest('{1500,6000}'::int[]) rows, unnest('{steps,noise}'::text[]) what, LATERAL (SELECT btml.gp_fit(format($$SELECT i * 37 %% 1009 / 100.0 AS a, i * 53 %% 211 / 50.0 AS b,
-    CASE %L WHEN 'steps' THEN floor(i * 37 %% 1009 / 200.0) * 4 + (i * 53 %% 211 > 100)::int * 3 ELSE 0 END + hashint8(i) %% 1000 / 1000.0 AS y FROM generate_series(1, %s::bigint) i$$, what, rows), 'y', combine => 'mixture', evaluations => 300) AS model OFFSET 0) f ORDER BY rows, what;
+SELECT rows, what, holdout, btml.summary(model)->'metrics'->>'mean' AS mean, btml.summary(model)->'seconds' ? 'choosing the mean' AS tried, btml.summary(model)->'seconds' ? 'boosting the mean' AS boosted
+FROM unnest('{1500,8000}'::int[]) rows, unnest('{steps,noise}'::text[]) what, unnest('{held,NULL}'::text[]) holdout, LATERAL (SELECT btml.gp_fit(format($$SELECT i * 37 %% 1009 / 100.0 AS a, i * 53 %% 211 / 50.0 AS b,
+    CASE %L WHEN 'steps' THEN floor(i * 37 %% 1009 / 200.0) * 4 + (i * 53 %% 211 > 100)::int * 3 ELSE 0 END + hashint8(i) %% 1000 / 1000.0 AS y, i %% 5 = 0 AS held FROM generate_series(1, %s::bigint) i$$, what, rows), 'y', combine => 'mixture', evaluations => 300, features => '{a,b}', holdout => holdout) AS model OFFSET 0) f ORDER BY rows, what, holdout;
 -- Few rows: nothing is tried.
 SELECT btml.summary(model)->'metrics'->>'mean' AS mean, btml.summary(model)->'seconds' ? 'choosing the mean' AS tried FROM btml.gp_fit('SELECT a, y FROM stair WHERE id <= 200', 'y', evaluations => 200) model;
 -- Errors.

@@ -146,7 +146,7 @@ BTML_FUNCTION(btml_gp_regression) {
     BackendContext context("gp_regression", request.verbose);
     context.tell_minutes();
     TrainingSet training = read_training_set(request, context);
-    const QueryPoints points(queries, gp::features_of(training.dataset), context);
+    const QueryPoints points(queries, gp::features_of(training.dataset), context, "queries");
     request.exemplars.read(training.dataset, request.options, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result, context);

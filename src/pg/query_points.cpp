@@ -114,9 +114,10 @@ PointTexts::PointTexts(const DataColumn& column, const RowId* ids, uint64_t rows
     });
 }
 
-QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context)
+QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context,
+                         std::string name)
     : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
-    const Source source(text);
+    const Source source(text, std::move(name));
     const std::vector<Source::Column>& columns = source.columns();
     has_ids_ = std::any_of(columns.begin(), columns.end(), [](const auto& column) { return column.name == "id"; });
     PointRequest request;

@@ -54,11 +54,11 @@ class MeanChoice {
     bool is_worth_it(const FitRows& rows, TreesFit* of_all);
     double score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
     Model fit_sample(TrainingColumns sample, size_t rows);
-    double score(Model model, const TrainingColumns& rows);
+    double score(Model& model, const TrainingColumns& rows);
     Options options_with_places() const;
     template <class RowOf>
     double take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of);
-    double take_trees(TrainingColumns& rows, TreesMean& mean);
+    void take_trees(TrainingColumns& rows, TreesMean& mean);
     void place(Trained& trained, const FitRows& held_out, TreesFit trees);
 
     const std::vector<Feature>& features_;
@@ -100,17 +100,13 @@ double MeanChoice::take_errors(TrainingColumns& rows, const TreesFit& trees, con
     return logarithms / static_cast<double>(rows.rows());
 }
 
-// The same of other rows.
-double MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
+// Targets of other rows become what the trees leave.
+void MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
     std::vector<double> values(features_.size());
-    double logarithms = 0;
     context_.for_each(rows.rows(), 16 + 2 * mean.trees().trees.size(), [&](size_t i) {
         rows.read_row(i, values);
-        const Placement placement = mean.at(values);
-        rows.target[i] = placement.inner(rows.target[i]);
-        logarithms += std::log(placement.deviation);
+        rows.target[i] = mean.at(values).inner(rows.target[i]);
     });
-    return logarithms / static_cast<double>(rows.rows());
 }
 
 // The process' scores become those of the targets.
@@ -166,14 +162,14 @@ Model MeanChoice::fit_sample(TrainingColumns sample, size_t rows) {
     return Trainer(FitRows(std::move(sample), context_), features_, options, estimate_, context_).fit_sample(rows);
 }
 
-double MeanChoice::score(Model model, const TrainingColumns& rows) {
+double MeanChoice::score(Model& model, const TrainingColumns& rows) {
     return score_rows(model, rows, context_).mean_nll_student_t(context_);
 }
 
 double MeanChoice::score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows) {
     Model model = fit_sample(copy(sample, context_), rows);
     places_of_zero_ = model.encoding()->places();
-    return score(std::move(model), others);
+    return score(model, others);
 }
 
 // Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
@@ -188,7 +184,8 @@ bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     const size_t scored = std::min(SampleFit::max_rows, held_out ? rows.choosing.rows() : all - used);
     const RandomStream random(static_cast<uint64_t>(options_.seed), stream);
     const std::vector<uint32_t> mixed = choose(held_out ? used : used + scored, all, random);
-    const auto [sampled, left] = split(mixed, used, RandomStream(static_cast<uint64_t>(options_.seed), stream + 1));
+    const auto parts = split(mixed, used, RandomStream(static_cast<uint64_t>(options_.seed), stream + 1));
+    const std::vector<uint32_t>&sampled = parts.first, &left = parts.second;
     TrainingColumns sample = select(rows.training, sampled, context_);
     TrainingColumns others = held_out ? select(rows.choosing, choose(scored, rows.choosing.rows(), random), context_)
                                       : select(rows.training, left, context_);
@@ -198,9 +195,16 @@ bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     TreesFit& trees = of_all ? *of_all : *of_sample;
     if (is_constant(trees)) return false;
     take_errors(sample, trees, [&](size_t i) { return of_all ? sampled[i] : i; });
-    const double logarithms = of_all && !held_out ? take_errors(others, trees, [&](size_t i) { return left[i]; })
-                                                  : take_trees(others, trees.mean);
-    const double over_trees = logarithms + score(fit_sample(std::move(sample), all), others);
+    Model model = fit_sample(std::move(sample), all);
+    double over_trees = 0;
+    if (of_all && !held_out) {
+        over_trees = take_errors(others, trees, [&](size_t i) { return left[i]; });
+        over_trees += score(model, others);
+    } else {
+        model.mean.emplace(std::move(trees.mean));
+        over_trees = score(model, others);
+        trees.mean = std::move(*model.mean);
+    }
     context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g", used,
                          scored, over_zero, over_trees));
     return is_clearly_better(over_trees, over_zero, scored);
@@ -212,8 +216,10 @@ std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
     const bool is_open = is_mean_open(options_, count);
     if (!is_open && options_.mean != Mean::boosted) return std::nullopt;
     const auto fit_all = [&] {
-        const Share share(context_, 0, done_ = part_of_trees());
-        return time("boosting the mean", [&] { return fit_trees(rows.training); });
+        const Share share(context_, 0, part_of_trees());
+        TreesFit trees = time("boosting the mean", [&] { return fit_trees(rows.training); });
+        done_ = part_of_trees();
+        return trees;
     };
     const auto worth_it = [&](TreesFit* of_all) {
         return time("choosing the mean", [&] { return is_worth_it(rows, of_all); });

@@ -17,7 +17,8 @@ class ConjugateGradients {
 
     struct Outcome {
         int iterations;
-        // They are |b − K·x| / |b| of each system (0 where b is 0), from products in double precision.
+        // They are |b − K·x| / |b| of each system (0 where b is 0): of solve() from products in double precision, of
+        // approach() those of its iterations.
         ColumnValues residuals;
 
         double worst() const;
@@ -35,11 +36,11 @@ class ConjugateGradients {
     // smallest (Zhou, Walker: Residual Smoothing Techniques for Iterative Methods, 1994), which grow by nothing but
     // rounding, whatever the condition of K. Systems share nothing but the passes. Polls once in an iteration at least.
     Outcome solve(const Block& b, Block& x, double tolerance, uint64_t passes, RunContext& context);
-    // The same to that tolerance alone, roughly: rounding may leave residuals larger than those that it returns.
+    // Does the same to that tolerance alone, and roughly: rounding may leave larger residuals than it returns.
     Outcome approach(const Block& b, Block& x, double tolerance, uint64_t passes, RunContext& context);
     // Returns how many passes solve() makes before its iterations, and approach() at most.
     uint64_t passes_to_start() const { return deflation_.passes_to_follow(sum_) + 2 * passes_of_residual; }
-    // Returns b − K·x of the last solution.
+    // Returns b − K·x of the last solve().
     const Block& residual() const noexcept { return smoothed_; }
 
   private:

@@ -15,7 +15,7 @@ namespace {
 constexpr double min_noise_of_sums = 1e-4;
 constexpr int weight_steps = 6;
 constexpr double tolerance_of_steps = 0.02;         // A better solution teaches less than the next step does.
-constexpr double share_of_weights = 0.7;            // of the time after the members' searches, as measured
+constexpr double share_of_weights = 0.55;           // of the time after the members' searches, as measured
 constexpr uint64_t passes_of_iterations = 50;       // in a step
 constexpr double unsolved = 0.5;                    // residual
 constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step, before its momentum
@@ -64,7 +64,7 @@ class SumTrainer {
     Buffer<float> errors_;
     SumResiduals residuals_;
     double min_noise_;
-    // Logarithms of what the last step multiplied by: weights, by member and level, and the noise.
+    // Logarithms of what the last step multiplied by, before limit_signal: weights, by member and level; and the noise.
     std::vector<std::vector<double>> last_weight_steps_;
     double last_noise_step_ = 0;
 };
@@ -147,7 +147,7 @@ void SumTrainer::step() {
         }
     }
     limit_signal(weights);
-    sum_.set(std::move(weights), training_.noise.value_or(learned_noise(outcome.worst() < unsolved)));
+    sum_.set(std::move(weights), training_.noise ? *training_.noise : learned_noise(outcome.worst() < unsolved));
     context_.note(format("weights learned: signal %.4g, noise %.4g, after %d iterations to residual %.2g",
                          sum_.signal(), sum_.noise(), outcome.iterations, outcome.worst()));
 }
