@@ -239,7 +239,7 @@ TEST(AdditiveCovariance, SolutionsAreNeverWorseThanNone) {
     }
 }
 
-// From none or from an old solution, to the tolerance and not much further, which dense algebra confirms.
+// From none or from an old solution, to the tolerance, which dense algebra confirms; and no pass more than it takes.
 TEST(AdditiveCovariance, SystemsAreApproachedRoughly) {
     QuietContext context(2);
     ThreadTeam team(context);

@@ -57,8 +57,8 @@ ColumnValues ConjugateGradients::goals(const ColumnValues& norms, double toleran
     return goals;
 }
 
-ConjugateGradients::Outcome ConjugateGradients::outcome_of(int iterations, const ColumnValues& norms) {
-    const ColumnValues squares = dot(sum_.team(), smoothed_, smoothed_, scratch_);
+ConjugateGradients::Outcome ConjugateGradients::outcome_of(int iterations, const ColumnValues& squares,
+                                                           const ColumnValues& norms) {
     Outcome outcome{iterations, {}};
     for (size_t column = 0; column < Columns::count; column++)
         outcome.residuals[column] = norms[column] > 0 ? std::sqrt(squares[column] / norms[column]) : 0;
@@ -76,7 +76,8 @@ ConjugateGradients::Outcome ConjugateGradients::approach(const Block& b, Block& 
     smoothed_.resize(x.size());
     for_each_row(sum_.team(), x.size(), [&](size_t i) { smoothed_[i].values = b[i].values - product_[i].values; });
     scale(b, x);
-    return outcome_of(iterate(x, goals, last - std::min(last, passes_made()), context), norms);
+    const int iterations = iterate(x, goals, last - std::min(last, passes_made()), context);
+    return outcome_of(iterations, dot(sum_.team(), smoothed_, smoothed_, scratch_), norms);
 }
 
 // Rounding takes the residuals of the iteration away from the true ones, with which it starts again.
@@ -92,10 +93,10 @@ ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, 
     sum_.residual(b, x, smoothed_);
     scale(b, x);
     for (;;) {
-        const Outcome outcome = outcome_of(done, norms);
+        const ColumnValues squares = dot(sum_.team(), smoothed_, smoothed_, scratch_);
+        const Outcome outcome = outcome_of(done, squares, norms);
         const double worst = outcome.worst();
-        const bool is_done = within(dot(sum_.team(), smoothed_, smoothed_, scratch_), goals);
-        if (is_done || worst * worst > max_share * before * before) return outcome;
+        if (within(squares, goals) || worst * worst > max_share * before * before) return outcome;
         before = worst;
         const uint64_t made = passes_made() + passes_of_residual;
         const int iterations = made < last ? iterate(x, goals, last - made, context) : 0;

@@ -46,7 +46,8 @@ class ConjugateGradients {
   private:
     static constexpr uint64_t passes_of_residual = 2;
     ColumnValues goals(const ColumnValues& norms, double tolerance) const;
-    Outcome outcome_of(int iterations, const ColumnValues& norms);
+    // squares: of the residuals; norms: of the right-hand sides.
+    static Outcome outcome_of(int iterations, const ColumnValues& squares, const ColumnValues& norms);
     int iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context);
     // Goes on from x until the goals are met, the passes made are `last`, or for so many iterations.
     int descend(Block& x, const ColumnValues& goals, uint64_t last, int max_iterations, Deflation* deflation,
