@@ -150,11 +150,14 @@ BTML_FUNCTION(btml_gp_regression) {
     request.exemplars.read(training.dataset, request.options, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result, context);
-    gp::Predictor predictor(result.model);
-    for (uint64_t row = 0; row < points.rows(); row++) {
-        const gp::Normal at = predictor.observation(points.values(row));
-        rows.add_row(points.id(row), at.mean, std::sqrt(at.variance));
-    }
+    gp::Predictor::each(
+        result.model, points.rows(),
+        [&](size_t row, std::span<double> features) { std::ranges::copy(points.values(row), features.begin()); },
+        [&](size_t row, gp::Predictor& predictor, std::span<const double> features) {
+            const gp::Normal at = predictor.observation(features);
+            rows.add_row(points.id(row), at.mean, std::sqrt(at.variance));
+        },
+        context);
     return rows.done();
 }
 

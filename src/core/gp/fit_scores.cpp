@@ -16,28 +16,18 @@ double HeldOutScore::mean_nll_student_t(RunContext& context) {
     return errors.mean_nll(uncertainty::likeliest_student_t(z, context));
 }
 
-uint64_t units_of_prediction(const Model& model) {
-    const auto* const sparse = std::get_if<SparseModel>(&model.posterior);
-    const auto* const sum = std::get_if<SumModel>(&model.posterior);
-    const uint64_t k = sparse ? sparse->inducing_points() : 0,
-                   members = std::max<uint64_t>(1, model.members().size() + (sum ? sum->members().size() : 0)),
-                   trees = model.mean ? model.mean->trees().trees.size() : 0;
-    return 64 * members + 8 * k + k * k / 8 + 2 * trees +
-           (model.varying_noise ? units_of_prediction(model.varying_noise->process) : 0);
-}
-
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context) {
     HeldOutScore sums(context);
-    Predictor predictor(model);
-    std::vector<double> values(model.features.size());
-    context.for_each(rows.rows(), units_of_prediction(model), [&](size_t i) {
-        rows.read_row(i, values);
-        const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
-        const double error = rows.target[i] - score.mean;
-        sums.nll -= score.log_density;
-        sums.squares += error * error;
-        sums.errors.add(error, score.variance);
-    });
+    Predictor::each(
+        model, rows.rows(), [&](size_t i, std::span<double> features) { rows.read_row(i, features); },
+        [&](size_t i, Predictor& predictor, std::span<const double> features) {
+            const Predictor::Score score = predictor.score(features, rows.target[i], rows.weight_of(i));
+            const double error = rows.target[i] - score.mean;
+            sums.nll -= score.log_density;
+            sums.squares += error * error;
+            sums.errors.add(error, score.variance);
+        },
+        context);
     sums.rows = rows.rows();
     return sums;
 }

@@ -18,9 +18,6 @@ struct HeldOutScore {
     double mean_nll_student_t(RunContext& context);
 };
 
-// Returns the work of a prediction, as RunContext counts it.
-uint64_t units_of_prediction(const Model& model);
-
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
 // Says whether a mean negative log density of so many rows is lower than another by more than chance: by half a nat of

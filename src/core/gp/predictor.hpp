@@ -4,6 +4,8 @@
 #include "core/gp/outside.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
+#include <functional>
+
 namespace btml::gp {
 
 class Predictor {
@@ -28,15 +30,24 @@ class Predictor {
     // Returns what Model::noise is to be taken times at the point.
     double noise_factor(std::span<const double> features);
 
+    using Read = std::function<void(size_t i, std::span<double> features)>;
+    using Use = std::function<void(size_t i, Predictor& predictor, std::span<const double> features)>;
+    // Calls use() for points 0 ≤ i < count in their order, with the features that read() wrote, to ask the predictor
+    // about this point. What a smooth kernel says of it was found together with others, by SparseModel::latents().
+    static void each(Model& model, size_t count, const Read& read, const Use& use, RunContext& context);
+
   private:
     void predict_members(std::span<const Member> members, std::span<const double> features);
     Normal latent_of(const Mixture& mixture, std::span<const double> features);
     Normal latent_of(SumModel& sum, std::span<const double> features);
-    Normal latent_of(SparseModel& sparse, std::span<const double> features) { return sparse.latent(features); }
+    Normal latent_of(SparseModel& sparse, std::span<const double> features) {
+        return found_ ? *found_ : sparse.latent(features);
+    }
     Normal latent_of(const Boosted& boosted, std::span<const double> features);
     Normal latent_of(const Committee& committee, std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
     Normal in_units(const Normal& at) const;
+    void add_smooth(std::vector<Predictor*>& to);
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
@@ -48,6 +59,7 @@ class Predictor {
     std::vector<Predictor> experts_;
     std::vector<Normal> priors_;      // of the experts
     std::vector<Predictor> of_noise_; // one where the noise varies
+    const Normal* found_ = nullptr;   // of a sparse process, at the point of each()
 };
 
 } // namespace btml::gp

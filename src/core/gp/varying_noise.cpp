@@ -85,13 +85,13 @@ Options VaryingNoiseTraining::options_of_noise(const Model& before) const {
 
 VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise& noise,
                                                                    const TrainingColumns& rows) const {
-    Predictor predictor(noise.process);
-    std::vector<double> values(features_.size());
     Logarithms logarithms(context_.memory(), "noise of rows", rows.rows(), 0.0);
-    context_.for_each(rows.rows(), units_of_prediction(noise.process), [&](size_t i) {
-        rows.read_row(i, values);
-        logarithms[i] = predictor.latent(values).mean;
-    });
+    Predictor::each(
+        noise.process, rows.rows(), [&](size_t i, std::span<double> features) { rows.read_row(i, features); },
+        [&](size_t i, Predictor& predictor, std::span<const double> features) {
+            logarithms[i] = predictor.latent(features).mean;
+        },
+        context_);
     return logarithms;
 }
 

@@ -90,7 +90,7 @@ Subset subset_of(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContex
 }
 
 void read_point(const Dataset& dataset, const std::vector<std::vector<double>>& codes, size_t row,
-                std::vector<double>& point) {
+                std::span<double> point) {
     for (size_t f = 0; f < point.size(); f++) {
         const FeatureColumn& feature = dataset.features[f];
         const size_t at = row_of(dataset.tables[feature.table].ids(), row);
@@ -123,22 +123,22 @@ double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::st
     FoldContext inner(context_, phase);
     gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], inner);
     const Reservation model(context_.memory(), "a model of a fold", inner.held());
-    gp::Predictor predictor(fitted.model);
     const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, context_);
     const Reservation held(context_.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
     std::vector<HeldOutRow> scored;
     scored.reserve(rows.size());
-    std::vector<double> point(dataset_.features.size());
     const uint32_t* const ids = dataset_.tables[dataset_.target_table].ids();
-    for (const uint32_t row : rows) {
-        context_.worked(1000);
-        read_point(dataset_, train.codes, row, point);
-        const size_t at = row_of(ids, row);
-        const double target = dataset_.target[at], weight = dataset_.weight.empty() ? 1 : dataset_.weight[at];
-        const gp::Predictor::Score found = predictor.score(point, target);
-        const double prediction = metric_ == GpMetric::mean_nll ? -found.log_density : found.mean;
-        scored.push_back({target, prediction, weight, false});
-    }
+    gp::Predictor::each(
+        fitted.model, rows.size(),
+        [&](size_t i, std::span<double> features) { read_point(dataset_, train.codes, rows[i], features); },
+        [&](size_t i, gp::Predictor& predictor, std::span<const double> features) {
+            const size_t at = row_of(ids, rows[i]);
+            const double target = dataset_.target[at], weight = dataset_.weight.empty() ? 1 : dataset_.weight[at];
+            const gp::Predictor::Score found = predictor.score(features, target);
+            const double prediction = metric_ == GpMetric::mean_nll ? -found.log_density : found.mean;
+            scored.push_back({target, prediction, weight, false});
+        },
+        context_);
     if (metric_ == GpMetric::mean_nll) return weighted_mean(scored);
     return *metric_of(metric_ == GpMetric::mae ? HoldoutMetric::mae : HoldoutMetric::rmse, scored, 0, context_);
 }

@@ -650,6 +650,47 @@ TEST(SparseProcess, UpdatesAreThoseOfAllRows) {
 }
 
 // Any changed byte is refused, or gives a model that predicts finite numbers.
+// More points than are found together, some of them like no row.
+TEST(SparseProcess, PredictsManyPointsAsOneByOne) {
+    std::vector<PlainRow> points = random_rows(3'000, 4);
+    const double infinity = std::numeric_limits<double>::infinity();
+    points[5].x1 = std::nan(""), points[1'023].x1 = infinity, points[1'024].x1 = 1e300, points[2'999].label = "new";
+    for (const bool varying_noise : {false, true}) {
+        Options options = smooth_options(KernelChoice::matern52);
+        options.varying_noise = varying_noise;
+        std::vector<PlainRow> rows = random_rows(300, 7);
+        for (PlainRow& row : rows)
+            if (row.x1 > 3) row.y += 9 * std::sin(100 * row.y);
+        std::vector<Predictor::Score> expected;
+        for (const int threads : {1, 3}) {
+            QuietContext context(threads);
+            Model model = fit_rows(rows, options, {}, context).model;
+            EXPECT_EQ(model.varying_noise != nullptr, varying_noise);
+            std::vector<Predictor::Score> found;
+            Predictor::each(
+                model, points.size(),
+                [&](size_t i, std::span<double> to) { std::ranges::copy(features_of(points[i]), to.begin()); },
+                [&](size_t i, Predictor& predictor, std::span<const double> features) {
+                    EXPECT_EQ(i, found.size());
+                    found.push_back(predictor.score(features, points[i].y));
+                    const Normal at = predictor.observation(features);
+                    EXPECT_NEAR(at.variance, found[i].variance, 1e-12 * at.variance);
+                },
+                context);
+            ASSERT_EQ(found.size(), points.size());
+            Predictor one(model);
+            for (size_t i = 0; i < points.size(); i++) {
+                const Predictor::Score at = one.score(features_of(points[i]), points[i].y);
+                EXPECT_NEAR(found[i].mean, at.mean, 1e-8 * std::abs(at.mean)) << i;
+                EXPECT_NEAR(found[i].variance, at.variance, 1e-6 * at.variance) << i;
+                EXPECT_NEAR(found[i].log_density, at.log_density, 1e-5 * std::abs(at.log_density)) << i;
+                if (expected.size() == points.size()) EXPECT_EQ(found[i].mean, expected[i].mean);
+            }
+            expected = std::move(found);
+        }
+    }
+}
+
 TEST(SparseProcess, OpensNoBytesThatHarm) {
     QuietContext context(1);
     const Model model = fit_rows(random_rows(40, 3), smooth_options(KernelChoice::matern52), {}, context).model;
