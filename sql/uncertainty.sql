@@ -48,6 +48,17 @@ INSERT INTO model SELECT 'process, ' || target, target,
 INSERT INTO model SELECT 'process left out, ' || target, target,
     btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, combine => combine, evaluations => evaluations)
 FROM (VALUES ('wide', 'mixture', 200), ('heavy', 'kernel_sum', 10000), ('tied', 'boosted', 1000)) o(target, combine, evaluations);
+INSERT INTO model SELECT format('smooth process, %s, %s', inference, target), target,
+    btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, kernel => kernel, exemplars => 40, inference => inference)
+FROM (VALUES ('wide', 'matern52', 'variational'), ('heavy', 'squared_exponential', 'variational'), ('wide', 'matern32', 'fitc'), ('tied', 'matern52', 'fitc')) o(target, kernel, inference);
+INSERT INTO model SELECT 'smooth process, held out, ' || target, target,
+    btml.gp_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE i <= 4000', target), target, holdout => 'held_out', kernel => 'matern52', exemplars => 40) FROM unnest('{wide,tied}'::text[]) target;
+INSERT INTO model SELECT 'process, noise varies, ' || target, target,
+    btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, combine => 'mixture', evaluations => 200, varying_noise => true) FROM unnest('{wide,tied}'::text[]) target;
+INSERT INTO model SELECT 'process over trees, ' || target, target,
+    btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, combine => 'mixture', evaluations => 200, mean => 'boosted') FROM unnest('{wide,heavy,tied}'::text[]) target;
+INSERT INTO model SELECT 'process by default, ' || target, target,
+    btml.gp_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE i <= 2500', target), target, holdout => 'held_out') FROM unnest('{wide,heavy}'::text[]) target;
 SELECT name, c->>'method' AS method, c->'rows' AS rows, coverage(model, target, target = 'tied' OR target = 'visits') AS covers
 FROM model, LATERAL (SELECT btml.summary(model)->'calibration' AS c) s ORDER BY name;
 
@@ -64,6 +75,10 @@ FROM baseball.salaries s JOIN baseball.people p USING (playerid) WHERE s.salary 
 SELECT target, coverage(model, target, true, 'SELECT * FROM salary WHERE split > 0.6') AS covers
 FROM unnest('{dollars,logarithm}'::text[]) target, LATERAL (SELECT btml.boost_fit(format(
     'SELECT yearid, teamid, height, weight, birthyear, birthcountry, bats, season, %I, split < 0.3 AS held_out FROM salary WHERE split < 0.6', target), target, holdout => 'held_out', early_stopping => 10) AS model) m ORDER BY target;
+CREATE TABLE part AS SELECT *, split < 0.1 AS held_out FROM salary WHERE split < 0.2;
+SELECT name, coverage(model, 'logarithm', true, 'SELECT * FROM salary WHERE split > 0.6') AS covers
+FROM (SELECT 'process' AS name, btml.gp_fit('SELECT yearid, teamid, height, weight, birthyear, birthcountry, bats, season, logarithm, held_out FROM part', 'logarithm', holdout => 'held_out') AS model
+      UNION ALL SELECT 'smooth process', btml.gp_fit('SELECT yearid, teamid, height, weight, birthyear, birthcountry, bats, season, logarithm FROM part', 'logarithm', kernel => 'matern52', exemplars => 60)) m ORDER BY name;
 -- Learned deviations are near the true ones, 0.2 + a; they make intervals narrower, and the distribution likelier.
 SELECT name, bool_and(ratio BETWEEN 0.6 AND 1.6) AS near FROM (
     SELECT name, floor(2 * a) AS part, avg(n.sd) / avg(0.2 + a) AS ratio FROM model, drawn d, LATERAL btml.predict_normal(model, d) n

@@ -1,11 +1,19 @@
-"""Writes generated sets for gp_accuracy, on which no default was settled: python3 test/bench/gp_sets.py DIRECTORY
+"""Writes sets for gp_accuracy and uncertainty_bench.py: python3 test/bench/gp_sets.py DIRECTORY
+
+No default was settled on these, which are generated:
 
 friedman: Friedman's first function of five of ten uniform numbers, with noise of variance 1 (Friedman: Multivariate
 Adaptive Regression Splines, 1991). skewed: sums and products of functions of lognormal and exponential numbers. wide:
-forty numbers, half of them correlated.
+forty numbers, half of them correlated. houses: prices by six numbers of a house, seven of its place and nine that say
+nothing.
+
+salaries are the logarithms of what baseball players earned, test/data/baseball's: by year, team, season of the player,
+bats, country, year of birth, height and weight.
 """
+import csv
 import gzip
 import math
+import pathlib
 import random
 import sys
 
@@ -31,12 +39,53 @@ def wide(r):
     return x + [y]
 
 
-def write(directory, row, rows, seed):
+def houses(r, rows=12000, places=1000):
+    place = [[10000 + 90000 * r.random(), 1000 * r.random(), 100 * r.random(), r.randint(1, 10), r.randint(1, 20),
+              r.randint(1, 20), 100 * r.random()] for _ in range(places)]
+    for _ in range(rows):
+        at = r.choice(place)
+        area, bedrooms, garden = 10 + 190 * r.random(), r.randint(1, 10), 10000 * r.random()
+        house = [area, bedrooms, r.randint(1, 10), 50 * r.random(), garden, r.randrange(10)]
+        near = [r.randint(8, 24), r.randrange(3), r.randrange(2), r.randrange(2), r.randrange(2), r.randint(8, 24),
+                r.randrange(3), r.randint(1, 12), r.randint(1, 100)]
+        price = (50 * area * (1 + 0.3 * garden / 10000) + 0.8 * at[0] - 1500 * at[6] + 8000 * bedrooms - 40 * at[1]
+                 + 20000 * (r.random() - 0.5) + 300000)
+        yield house + near + at + [price]
+
+
+def salaries():
+    folder = pathlib.Path(__file__).parent.parent / "data" / "baseball"
+
+    def table(name):
+        with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
+            return list(csv.DictReader(file))
+
+    def code(value, codes):
+        return codes.setdefault(value, len(codes))
+    people = {row["playerid"]: row for row in table("people")}
+    teams, hands, countries = {}, {}, {}
+    for row in table("salaries"):
+        player = people[row["playerid"]]
+        known = all(player[name] for name in ("birthyear", "height", "weight", "debut"))
+        if known and int(row["salary"]) > 0:
+            year = int(row["yearid"])
+            yield [year, code(row["teamid"], teams), year - int(player["debut"][:4]), code(player["bats"], hands),
+                   code(player["birthcountry"], countries), int(player["birthyear"]), int(player["height"]),
+                   int(player["weight"]), math.log(int(row["salary"]))]
+
+
+def write(directory, name, rows):
+    with gzip.open(f"{directory}/{name}.csv.gz", "wt") as file:
+        for row in rows:
+            file.write(",".join("%.7g" % value for value in row) + "\n")
+
+
+def rows_of(row, rows, seed):
     r = random.Random(seed)
-    with gzip.open(f"{directory}/{row.__name__}.csv.gz", "wt") as file:
-        for _ in range(rows):
-            file.write(",".join("%.7g" % value for value in row(r)) + "\n")
+    return (row(r) for _ in range(rows))
 
 
 for row, rows, seed in ((friedman, 10000, 1), (skewed, 10000, 3), (wide, 4000, 4)):
-    write(sys.argv[1], row, rows, seed)
+    write(sys.argv[1], row.__name__, rows_of(row, rows, seed))
+write(sys.argv[1], "houses", houses(random.Random(5)))
+write(sys.argv[1], "salaries", salaries())

@@ -4,10 +4,11 @@
     ~/peers/bin/python test/bench/uncertainty_bench.py DIRECTORY [SET]...
 
 SET.csv.gz in the directory has one row per line, numbers alone, the target last (test/bench/gp_sets.py writes some, on
-which no default was settled). For each of BTML_BENCH_SEEDS=1 splits the rows are those of gp_accuracy: 64 % to train,
+most of which no default was settled). For each of BTML_BENCH_SEEDS=1 splits the rows are those of gp_accuracy: 64 % to train,
 16 % to stop early and to calibrate, 20 % to score; targets are standardised, and all have one thread. Prints, by way: the
-error of the mean, the negative log likelihood, how many scored rows are within their central intervals of 50 and 90 %,
-the mean length of the latter, and the seconds of the fit. Talks to the server through psql (PGHOST, PGPORT, PGUSER), in
+error of the mean, the negative log likelihood, the parts of scored rows within their central intervals of 50, 80, 90, 95
+and 99 %, with a ! where one is off by more than 2 points and two of its own standard deviations, the mean length of those
+of 90 %, and the seconds of the fit. Talks to the server through psql (PGHOST, PGPORT, PGUSER), in
 the database `postgres`, which has btml; a peer that is not installed is left out.
 """
 
@@ -33,10 +34,10 @@ except ImportError:
 SEEDS = int(os.environ.get("BTML_BENCH_SEEDS", "1"))
 EXEMPLARS = int(os.environ.get("BTML_BENCH_EXEMPLARS", "512"))
 STEPS = int(os.environ.get("BTML_BENCH_STEPS", "100"))  # of Adam, for GPyTorch
-LEVELS = (0.5, 0.9)
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
-# By way in SQL: the fit. The first read validation rows apart, the processes learn from them, too, as they leave rows
-# out to calibrate.
+# By way in SQL: the fit. Those with a holdout read validation rows apart, the others learn from them, too, as they leave
+# rows out to calibrate.
 IN_SQL = {
     "trees, one deviation": "btml.boost_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
                             "trees => 2000, early_stopping => 50, holdout => 'held')",
@@ -46,6 +47,8 @@ IN_SQL = {
     "process, tree kernel": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
                             "mean => 'zero')",
     "process, by default": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x})",
+    "process, by default, the same rows": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
+                                          "features => {x}, holdout => 'held')",
     "process, squared exponential": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                     "features => {x}, kernel => 'squared_exponential', exemplars => {k})",
     "process, Matérn 5/2": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
@@ -68,9 +71,11 @@ def read(path, seed):
 def report(way, y, mean, nll, bounds, seconds):
     """bounds: by level, lower and upper ends."""
     covered = [np.mean((y >= lower) & (y <= upper)) for lower, upper in bounds]
-    length = np.mean(bounds[-1][1] - bounds[-1][0])
+    off = [abs(share - level) > 0.02 + 2 * np.sqrt(level * (1 - level) / len(y)) for level, share in zip(LEVELS, covered)]
+    length = np.mean(np.subtract(*bounds[LEVELS.index(0.9)][::-1]))
     cells = [f"{np.sqrt(np.mean((y - mean) ** 2)):.4f}", "" if nll is None else f"{np.mean(nll):.3f}",
-             *(f"{share:.3f}" for share in covered), f"{length:.3f}", f"{seconds:.1f}"]
+             " ".join(f"{share:.3f}{'!' * bool(is_off)}" for share, is_off in zip(covered, off)), f"{length:.3f}",
+             f"{seconds:.1f}"]
     print(f"| {way} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -184,7 +189,7 @@ def main():
             parts = read(f"{directory}/{name}.csv.gz", seed)
             print(f"\n{name}, split {seed}: {len(parts[0][1])} rows to train, {len(parts[1][1])} to validate, "
                   f"{len(parts[2][1])} scored, {parts[0][0].shape[1]} features\n")
-            print("| way | RMSE | NLL | within 50 % | within 90 % | length of 90 % | seconds |\n|---|---|---|---|---|---|---|")
+            print("| way | RMSE | NLL | within 50, 80, 90, 95, 99 % | length of 90 % | seconds |\n|---|---|---|---|---|---|")
             columns = load(parts)
             for way, fit in IN_SQL.items():
                 in_sql(way, fit, columns, parts[2][1])
