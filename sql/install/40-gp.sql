@@ -79,7 +79,7 @@ LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 10000 AS 'MODULE_PA
 CREATE FUNCTION btml.gp_downdate(model btml.model, input record, y float8) RETURNS btml.model
 LANGUAGE C STABLE CALLED ON NULL INPUT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'btml_gp_downdate_record';
 COMMENT ON FUNCTION btml.gp_update(btml.model, float8[], float8) IS
-'the model given one observation more, of weight 1; kernels, noise, calibration and the target''s scale stay as trained; x as
+'the model given one observation more, of weight 1; kernels, noise and how it varies, trees of the mean, calibration and the target''s scale stay as trained; x as
 for btml.predict; a point outside of the training range counts as one at its end, with a NOTICE, under outside => ''prior'' the
 less the farther out it is, and a range beyond not at all; error 54000 where a sum''s systems are not solved, 22023 for a NULL or a category that no training
 row has, 22003 for a target more than 1e15 standard deviations out; NULL for a NULL model';

@@ -52,8 +52,14 @@ def timed(query, threads=1):
     return seconds, (after - before) / 100, peak / 1024
 
 
-def fit(name, options, source="gp_bench.point"):
-    return f"INSERT INTO gp_bench.model SELECT '{name}', btml.gp_fit('{source}', 'y', {options});"
+def fit(name, options="", source="gp_bench.point"):
+    return f"INSERT INTO gp_bench.model SELECT '{name}', btml.gp_fit('{source}', 'y'{', ' * bool(options)}{options});"
+
+
+def phases_of(name):
+    phases = sql(f"SELECT p.* FROM gp_bench.model, jsonb_each_text(btml.summary(model)->'seconds') p WHERE name = '{name}'")
+    for phase, took in re.findall(r"^(.+)\|([0-9.]+)$", phases, re.MULTILINE):
+        line(f"  {phase}", float(took), "s")
 
 
 def line(what, value, unit, asked=""):
@@ -64,12 +70,10 @@ def main():
     sql(TABLE)
     print(f"{ROWS:,} rows of {len(FEATURES)} features, {EVALUATIONS:,} evaluations of the likelihood\n")
 
-    seconds, _, peak = timed(fit("one", f"combine => 'mixture', evaluations => {EVALUATIONS}"), 2)
+    seconds, _, peak = timed(fit("one", f"combine => 'mixture', mean => 'zero', evaluations => {EVALUATIONS}"), 2)
     line("gp_fit, one member, two threads", seconds, "s", "asked: 300")
     line("  peak memory of the backend", peak, "MB", "asked: 400")
-    phases = sql("SELECT p.* FROM gp_bench.model, jsonb_each_text(btml.summary(model)->'seconds') p")
-    for phase, took in re.findall(r"^(.+)\|([0-9.]+)$", phases, re.MULTILINE):
-        line(f"  {phase}", float(took), "s")
+    phases_of("one")
     line("  bytes a row of the model", float(sql("SELECT length(model::bytea) FROM gp_bench.model")) / ROWS, "")
 
     predict = """SELECT sum((n).mean + (n).sd) FROM (SELECT {call} AS n FROM gp_bench.model,
@@ -82,7 +86,7 @@ def main():
         line("  in a second of the processor", QUERY_ROWS / processor, "rows/s")
         line("  of that to decode the model, once a scan", decoding, "s")
 
-    members = "combine => 'mixture', members => 4, evaluations => 200"
+    members = "combine => 'mixture', mean => 'zero', members => 4, evaluations => 200"
     one, _, _ = timed(fit("threads1", members), 1)
     two, _, _ = timed(fit("threads2", members), 2)
     line("4 members, 50 evaluations each, one thread", one, "s")
@@ -91,12 +95,23 @@ def main():
 
     source = f"SELECT * FROM gp_bench.point LIMIT {SMALL_ROWS}"
     for name in ("kernel_sum", "boosted"):
-        seconds, _, _ = timed(fit(name, f"combine => '{name}', members => 10, evaluations => 25000", source), 2)
+        seconds, _, _ = timed(fit(name, f"combine => '{name}', mean => 'zero', members => 10, evaluations => 25000", source), 2)
         line(f"{name} of 10 members on {SMALL_ROWS:,} rows, two threads", seconds, "s")
         decoding, _, _ = timed(predict.format(call=array, rows=1, name=name))
         seconds, _, _ = timed(predict.format(call=array, rows=SMALL_QUERY_ROWS, name=name))
         line("  predict_normal", SMALL_QUERY_ROWS / seconds, "rows/s")
         line("  of that to decode the model", decoding, "s")
+
+    for count in (48000, 100000):
+        source = f"SELECT {', '.join(FEATURES[:8])}, y FROM gp_bench.point LIMIT {min(ROWS, count)}"
+        seconds, _, peak = timed(fit(f"default {count}", source=source), 2)
+        line(f"gp_fit by default, {min(ROWS, count):,} rows of 8 features, two threads", seconds, "s",
+             "asked: 30" if count == 48000 else "")
+        line("  peak memory of the backend", peak, "MB")
+    seconds, _, peak = timed(fit("smooth", "kernel => 'matern52', exemplars => 512"), 2)
+    line("gp_fit, Matérn 5/2, 512 exemplars, two threads", seconds, "s", "asked: 60")
+    line("  peak memory of the backend", peak, "MB")
+    phases_of("smooth")
     sql("DROP SCHEMA gp_bench CASCADE")
 
 
