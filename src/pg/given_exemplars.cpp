@@ -59,9 +59,10 @@ GivenExemplars::GivenExemplars(const FitArguments& arguments, gp::Options& optio
     if (source_) options.given_exemplars = std::make_shared<const std::vector<double>>();
 }
 
-void GivenExemplars::read(const Dataset& dataset, gp::Options& options, RunContext& context) const {
+Reservation GivenExemplars::read(const Dataset& dataset, gp::Options& options, RunContext& context) const {
     constexpr uint64_t max = gp::SparseModel::max_inducing_points;
-    if (!source_) return;
+    Reservation held(context.memory(), "exemplars");
+    if (!source_) return held;
     const QueryPoints points(*source_, gp::features_of(dataset), {.name = "exemplar_source"}, context);
     if (points.rows() == 0)
         throw Error(ErrorCode::invalid_argument, "exemplar_source has no rows", "Its rows are the exemplars.");
@@ -70,7 +71,9 @@ void GivenExemplars::read(const Dataset& dataset, gp::Options& options, RunConte
                     format("exemplar_source has %" PRIu64 " rows, more than %" PRIu64, points.rows(), max), "",
                     "Choose among them by btml.exemplars.");
     check(points, dataset, context);
+    held.grow(points.values().size_bytes());
     options.given_exemplars = std::make_shared<const std::vector<double>>(sorted(points, dataset.features.size()));
+    return held;
 }
 
 } // namespace btml::pg

@@ -15,9 +15,9 @@ class GivenExemplars {
 
     bool are_given() const { return source_.has_value(); }
     // Puts them into the options, with features as the dataset has them and in an order that the source's does not
-    // change. Errors: those of QueryPoints; invalid_argument for no rows, and for values that tell nothing of any row
-    // of the dataset; limit_exceeded for too many.
-    void read(const Dataset& dataset, gp::Options& options, RunContext& context) const;
+    // change; returns what they take. Errors: those of QueryPoints; invalid_argument for no rows, and for values that
+    // tell nothing of any row of the dataset; limit_exceeded for too many.
+    [[nodiscard]] Reservation read(const Dataset& dataset, gp::Options& options, RunContext& context) const;
 
   private:
     const std::optional<std::string> source_;

@@ -49,9 +49,8 @@ GpRequest read_request(const NamedArguments& call, const gp::Options& defaults) 
     return {arguments, defaults};
 }
 
-void tell_warnings(const FitResult& result, RunContext& context) {
+void tell_warnings(const FitResult& result) {
     for (const std::string& warning : result.warnings) notice(warning);
-    tell_device_failure(context);
 }
 
 // The rows of a source, and what a model trained on them says of itself.
@@ -61,7 +60,7 @@ struct TrainingSet {
     std::string target;
     std::vector<Timing> timings;
 
-    void complete(FitResult& result, RunContext& context) const {
+    void complete(FitResult& result) const {
         result.model.target = target;
         result.model.rows_skipped = rows_skipped;
         result.model.strategy = "enumerate";
@@ -69,7 +68,7 @@ struct TrainingSet {
         result.model.strategy_reason =
             is_smooth ? "a smooth kernel sums over every row" : "a Gaussian process keeps every row";
         result.timings.insert(result.timings.begin(), timings.begin(), timings.end());
-        tell_warnings(result, context);
+        tell_warnings(result);
     }
 };
 
@@ -108,13 +107,15 @@ BTML_FUNCTION(btml_gp_fit) {
                         "A committee combines what its experts know, not how noisy their rows are.",
                         "Leave out varying_noise, or train without per_shard.");
         FitResult result = fit_experts(request, request.options, context);
-        tell_warnings(result, context);
+        tell_warnings(result);
+        tell_device_failure(context);
         return model_datum(result, context);
     }
     TrainingSet training = read_training_set(request, context);
-    request.exemplars.read(training.dataset, request.options, context);
+    const Reservation exemplars = request.exemplars.read(training.dataset, request.options, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
-    training.complete(result, context);
+    training.complete(result);
+    tell_device_failure(context);
     return model_datum(result, context);
 }
 
@@ -127,13 +128,14 @@ BTML_FUNCTION(btml_gp_fit_members) {
     TrainingSet training = read_training_set(request, context);
     std::vector<FitResult> members = gp::fit_members(std::move(training.dataset), request.options, context);
     for (size_t m = 0; m < members.size(); m++) {
-        training.complete(members[m], context);
+        training.complete(members[m]);
         const Model& model = members[m].model;
         const Datum value = model_datum(members[m], context);
         rows.add_row(static_cast<int>(m) + 1, *model.log_likelihood(), model.noise, gp::signal(model),
                      static_cast<int>(model.evaluations), SqlValue{value});
         pg_call([=] { pfree(DatumGetPointer(value)); });
     }
+    tell_device_failure(context);
     return rows.done();
 }
 
@@ -147,10 +149,10 @@ BTML_FUNCTION(btml_gp_regression) {
     context.tell_minutes();
     TrainingSet training = read_training_set(request, context);
     const QueryPoints points(queries, gp::features_of(training.dataset), context, "queries");
-    request.exemplars.read(training.dataset, request.options, context);
+    const Reservation exemplars = request.exemplars.read(training.dataset, request.options, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
-    training.complete(result, context);
-    gp::Predictor::each(
+    training.complete(result);
+    gp::Predictor::for_each_point(
         result.model, points.rows(),
         [&](size_t row, std::span<double> features) { std::ranges::copy(points.values(row), features.begin()); },
         [&](size_t row, gp::Predictor& predictor, std::span<const double> features) {
@@ -158,6 +160,7 @@ BTML_FUNCTION(btml_gp_regression) {
             rows.add_row(points.id(row), at.mean, std::sqrt(at.variance));
         },
         context);
+    tell_device_failure(context);
     return rows.done();
 }
 
@@ -182,7 +185,8 @@ BTML_FUNCTION(btml_gp_fit_final) {
         result.model.rows_skipped = rows.rows_skipped();
         result.model.strategy = "enumerate";
         result.model.strategy_reason = "the rows were aggregated";
-        tell_warnings(result, context);
+        tell_warnings(result);
+        tell_device_failure(context);
         return model_datum(result, context);
     });
 }

@@ -36,6 +36,7 @@ struct Contest {
     std::unique_ptr<const Folds> folds; // which the scorer refers to
     std::unique_ptr<Scorer> scorer;
     std::string metric;
+    std::optional<Reservation> exemplars = {}; // that were given
 };
 
 std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, const Call& call,
@@ -152,9 +153,9 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     relational::JoinRows held = relational::enumerate(join, context);
     take_contents(rows);
     Dataset dataset = make_dataset(std::move(join), std::move(held), rows.training.plan, context);
-    exemplars.read(dataset, options, context);
+    Reservation given = exemplars.read(dataset, options, context);
     Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
-                    gp_metric_names[static_cast<size_t>(metric)]};
+                    gp_metric_names[static_cast<size_t>(metric)], std::move(given)};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,
                                                 space.trials(gp::options_table, options), metric, context);
     return contest;

@@ -1,4 +1,5 @@
-"""Gaussian processes in SQL: time and memory of a large fit, rows per second of predictions, two threads beside one.
+"""Gaussian processes in SQL: time and memory of large fits, of default ones and of a smooth process, rows per second of
+predictions, two threads beside one.
 
 Talks to a server on this machine through psql (PGHOST, PGPORT, PGUSER), as a superuser: peak memory and processor time
 are read from /proc by the backend itself. BTML_BENCH_GP_ROWS (1,300,000) and BTML_BENCH_GP_EVALUATIONS (2,000) change
@@ -53,7 +54,8 @@ def timed(query, threads=1):
 
 
 def fit(name, options="", source="gp_bench.point"):
-    return f"INSERT INTO gp_bench.model SELECT '{name}', btml.gp_fit('{source}', 'y'{', ' * bool(options)}{options});"
+    arguments = ", ".join(filter(None, [f"'{source}', 'y'", options]))
+    return f"INSERT INTO gp_bench.model SELECT '{name}', btml.gp_fit({arguments});"
 
 
 def phases_of(name):

@@ -1,13 +1,13 @@
 """Writes sets for gp_accuracy and uncertainty_bench.py: python3 test/bench/gp_sets.py DIRECTORY
 
-No default was settled on these, which are generated:
+No default was settled on these. Generated are
 
 friedman: Friedman's first function of five of ten uniform numbers, with noise of variance 1 (Friedman: Multivariate
 Adaptive Regression Splines, 1991). skewed: sums and products of functions of lognormal and exponential numbers. wide:
-forty numbers, half of them correlated. houses: prices by six numbers of a house, seven of its place and nine that say
-nothing.
+forty numbers, half of them correlated. houses: prices by three numbers of a house and three of its place, beside sixteen
+that say nothing.
 
-salaries are the logarithms of what baseball players earned, test/data/baseball's: by year, team, season of the player,
+and salaries are the logarithms of what baseball players earned, test/data/baseball's: by year, team, season of the player,
 bats, country, year of birth, height and weight.
 """
 import csv

@@ -4,7 +4,7 @@
     ~/peers/bin/python test/bench/uncertainty_bench.py DIRECTORY [SET]...
 
 SET.csv.gz in the directory has one row per line, numbers alone, the target last (test/bench/gp_sets.py writes some, on
-most of which no default was settled). For each of BTML_BENCH_SEEDS=1 splits the rows are those of gp_accuracy: 64 % to train,
+which no default was settled). For each of BTML_BENCH_SEEDS=1 splits the rows are those of gp_accuracy: 64 % to train,
 16 % to stop early and to calibrate, 20 % to score; targets are standardised, and all have one thread. Prints, by way: the
 error of the mean, the negative log likelihood, the parts of scored rows within their central intervals of 50, 80, 90, 95
 and 99 %, with a ! where one is off by more than 2 points and two of its own standard deviations, the mean length of those
@@ -47,7 +47,7 @@ IN_SQL = {
     "process, tree kernel": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
                             "mean => 'zero')",
     "process, by default": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x})",
-    "process, by default, the same rows": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
+    "process, by default, holdout": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                           "features => {x}, holdout => 'held')",
     "process, squared exponential": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                     "features => {x}, kernel => 'squared_exponential', exemplars => {k})",
@@ -72,7 +72,8 @@ def report(way, y, mean, nll, bounds, seconds):
     """bounds: by level, lower and upper ends."""
     covered = [np.mean((y >= lower) & (y <= upper)) for lower, upper in bounds]
     off = [abs(share - level) > 0.02 + 2 * np.sqrt(level * (1 - level) / len(y)) for level, share in zip(LEVELS, covered)]
-    length = np.mean(np.subtract(*bounds[LEVELS.index(0.9)][::-1]))
+    lower, upper = bounds[LEVELS.index(0.9)]
+    length = np.mean(upper - lower)
     cells = [f"{np.sqrt(np.mean((y - mean) ** 2)):.4f}", "" if nll is None else f"{np.mean(nll):.3f}",
              " ".join(f"{share:.3f}{'!' * bool(is_off)}" for share, is_off in zip(covered, off)), f"{length:.3f}",
              f"{seconds:.1f}"]

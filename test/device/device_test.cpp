@@ -1,5 +1,5 @@
 // Compares what btml_cuda.so computes with the processor and with brute force: device_test path/of/btml_cuda.so. Ends
-// with 77 where there is no device.
+// with 77 where there is no such library, or no device.
 #include "caught.hpp"
 #include "device_absent.hpp"
 #include "device_program.hpp"

@@ -32,8 +32,10 @@ const char* btml_cuda_take_moments(void*, double* products, double*) {
 const char* btml_cuda_begin_forms(void*, const double*, uint64_t, const double* const*) {
     return nullptr;
 }
-const char* btml_cuda_find_forms(void*, const btml_cuda_rows*, double*, double*) {
-    return out_of_memory;
+const char* btml_cuda_find_forms(void*, const btml_cuda_rows*, double* means, double*) {
+    static int calls = 0;
+    means[0] = 1;
+    return ++calls % 2 == 0 ? out_of_memory : nullptr; // in the middle of the rows that are asked for at once
 }
 void btml_cuda_close_gp(void*) {}
 }

@@ -18,7 +18,7 @@ double HeldOutScore::mean_nll_student_t(RunContext& context) {
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context) {
     HeldOutScore sums(context);
-    Predictor::each(
+    Predictor::for_each_point(
         model, rows.rows(), [&](size_t i, std::span<double> features) { rows.read_row(i, features); },
         [&](size_t i, Predictor& predictor, std::span<const double> features) {
             const Predictor::Score score = predictor.score(features, rows.target[i], rows.weight_of(i));

@@ -2,6 +2,7 @@
 
 #include "core/gp/committee.hpp"
 #include "core/gp/mixture.hpp"
+#include "core/gp/sparse/sparse_predictor.hpp"
 
 namespace btml::gp {
 
@@ -103,47 +104,48 @@ Predictor::Score Predictor::score(std::span<const double> features, double targe
     return {density.log() - std::log(unit), observed.mean, observed.variance};
 }
 
-void Predictor::add_smooth(std::vector<Predictor*>& to) {
-    if (std::holds_alternative<SparseModel>(model_.posterior)) to.push_back(this);
-    for (Predictor& expert : experts_) expert.add_smooth(to);
-    for (Predictor& of_noise : of_noise_) of_noise.add_smooth(to);
-}
-
-// Returns the work of a prediction, as RunContext counts it.
-static uint64_t units_of_prediction(const Model& model) {
-    const auto* const sparse = std::get_if<SparseModel>(&model.posterior);
-    const auto* const sum = std::get_if<SumModel>(&model.posterior);
-    const uint64_t k = sparse ? sparse->inducing_points() : 0,
-                   members = std::max<uint64_t>(1, model.members().size() + (sum ? sum->members().size() : 0)),
-                   trees = model.mean ? model.mean->trees().trees.size() : 0;
-    return 64 * members + 8 * k + k * k / 8 + 2 * trees +
-           (model.varying_noise ? units_of_prediction(model.varying_noise->process) : 0);
-}
-
-void Predictor::each(Model& model, size_t count, const Read& read, const Use& use, RunContext& context) {
-    Predictor predictor(model);
+// Those with a smooth kernel, of this one and that of its noise.
+std::vector<Predictor*> Predictor::smooth_ones() {
     std::vector<Predictor*> smooth;
-    predictor.add_smooth(smooth);
-    size_t at_a_time = count;
-    for (const Predictor* of : smooth)
-        at_a_time = std::min(at_a_time, std::get<SparseModel>(of->model_.posterior).points_at_a_time());
-    if (smooth.empty()) at_a_time = 1;
+    if (std::holds_alternative<SparseModel>(model_.posterior)) smooth.push_back(this);
+    for (Predictor& of_noise : of_noise_)
+        for (Predictor* const one : of_noise.smooth_ones()) smooth.push_back(one);
+    return smooth;
+}
 
+// Returns the work of a prediction beside what is found beforehand, as RunContext counts it.
+static uint64_t units_of_prediction(const Model& model) {
+    const auto* const sum = std::get_if<SumModel>(&model.posterior);
+    const uint64_t members = std::max<uint64_t>(1, model.members().size() + (sum ? sum->members().size() : 0)),
+                   trees = model.mean ? model.mean->trees().trees.size() : 0;
+    return 64 * members + 2 * trees + (model.varying_noise ? units_of_prediction(model.varying_noise->process) : 0);
+}
+
+void Predictor::for_each_point(Model& model, size_t count, const Read& read, const Use& use, RunContext& context) {
+    Predictor predictor(model);
+    const std::vector<Predictor*> smooth = predictor.smooth_ones();
+    std::optional<ThreadTeam> team;
+    if (!smooth.empty()) team.emplace(context);
+    std::vector<std::unique_ptr<SparsePredictor>> together;
+    for (const Predictor* const one : smooth)
+        together.push_back(
+            std::make_unique<SparsePredictor>(std::get<SparseModel>(one->model_.posterior), count, *team, context));
+
+    constexpr size_t at_a_time = SparsePredictor::max_points;
     const size_t width = model.features.size(), units = units_of_prediction(model);
     Buffer<double> features(context.memory(), "points to predict at", at_a_time * width);
-    Buffer<Normal> found(context.memory(), "predictions", smooth.empty() ? 0 : smooth.size() * at_a_time);
+    std::vector<std::vector<Normal>> found(smooth.size(), std::vector<Normal>(at_a_time));
     const auto of_point = [&](size_t i) { return std::span(features.data() + i * width, width); };
     for (size_t begin = 0; begin < count; begin += at_a_time) {
+        context.progress("predicting", begin, count);
         const size_t points = std::min(at_a_time, count - begin);
         for (size_t i = 0; i < points; i++) read(begin + i, of_point(i));
         for (size_t p = 0; p < smooth.size(); p++)
-            std::get<SparseModel>(smooth[p]->model_.posterior)
-                .latents({features.data(), points * width}, {found.data() + p * at_a_time, points}, context);
-        for (size_t i = 0; i < points; i++) {
-            context.worked(units);
-            for (size_t p = 0; p < smooth.size(); p++) smooth[p]->found_ = found.data() + p * at_a_time + i;
+            together[p]->find({features.data(), points * width}, {found[p].data(), points});
+        context.for_each(points, units, [&](size_t i) {
+            for (size_t p = 0; p < smooth.size(); p++) smooth[p]->found_ = &found[p][i];
             use(begin + i, predictor, of_point(i));
-        }
+        });
     }
 }
 

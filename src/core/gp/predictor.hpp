@@ -32,9 +32,9 @@ class Predictor {
 
     using Read = std::function<void(size_t i, std::span<double> features)>;
     using Use = std::function<void(size_t i, Predictor& predictor, std::span<const double> features)>;
-    // Calls use() for points 0 ≤ i < count in their order, with the features that read() wrote, to ask the predictor
-    // about this point. What a smooth kernel says of it was found together with others, by SparseModel::latents().
-    static void each(Model& model, size_t count, const Read& read, const Use& use, RunContext& context);
+    // Calls use() for points 0 ≤ i < count in their order, with the features that read() wrote, some points ahead. It
+    // may ask the predictor about this point alone: what a smooth kernel says was found already, by SparsePredictor.
+    static void for_each_point(Model& model, size_t count, const Read& read, const Use& use, RunContext& context);
 
   private:
     void predict_members(std::span<const Member> members, std::span<const double> features);
@@ -47,7 +47,7 @@ class Predictor {
     Normal latent_of(const Committee& committee, std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
     Normal in_units(const Normal& at) const;
-    void add_smooth(std::vector<Predictor*>& to);
+    std::vector<Predictor*> smooth_ones();
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
@@ -59,7 +59,7 @@ class Predictor {
     std::vector<Predictor> experts_;
     std::vector<Normal> priors_;      // of the experts
     std::vector<Predictor> of_noise_; // one where the noise varies
-    const Normal* found_ = nullptr;   // of a sparse process, at the point of each()
+    const Normal* found_ = nullptr;   // of a sparse process, at the point of for_each_point()
 };
 
 } // namespace btml::gp

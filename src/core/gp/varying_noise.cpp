@@ -86,7 +86,7 @@ Options VaryingNoiseTraining::options_of_noise(const Model& before) const {
 VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise& noise,
                                                                    const TrainingColumns& rows) const {
     Logarithms logarithms(context_.memory(), "noise of rows", rows.rows(), 0.0);
-    Predictor::each(
+    Predictor::for_each_point(
         noise.process, rows.rows(), [&](size_t i, std::span<double> features) { rows.read_row(i, features); },
         [&](size_t i, Predictor& predictor, std::span<const double> features) {
             logarithms[i] = predictor.latent(features).mean;

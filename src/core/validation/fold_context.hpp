@@ -14,15 +14,11 @@ class FoldContext : public RunContext {
     FoldContext(RunContext& outer, std::string fold)
         : RunContext(outer.memory().limit(), outer.threads()),
           outer_(outer),
-          held_outside_(outer.memory().used()),
-          outside_(memory(), "all folds", held_outside_),
+          outside_(memory(), "all folds", outer.memory().used()),
           fold_(std::move(fold)) {
         device() = outer.device();
     }
     ~FoldContext() override { outer_.device() = std::move(device()); }
-
-    // Returns the bytes that are held for the fold alone.
-    uint64_t held() { return memory().used() - held_outside_; }
 
     bool keep_going() override { return outer_.keep_going(); }
     void progress(const char* phase, uint64_t done, uint64_t total) override {
@@ -33,7 +29,6 @@ class FoldContext : public RunContext {
 
   private:
     RunContext& outer_;
-    const uint64_t held_outside_;
     const Reservation outside_;
     const std::string fold_;
 };

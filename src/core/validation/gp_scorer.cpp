@@ -122,13 +122,12 @@ double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::st
     Subset train = subset_of(dataset_, rows_of(dataset_, roles, Role::train, context_), context_);
     FoldContext inner(context_, phase);
     gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], inner);
-    const Reservation model(context_.memory(), "a model of a fold", inner.held());
-    const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, context_);
-    const Reservation held(context_.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
+    const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, inner);
+    const Reservation held(inner.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
     std::vector<HeldOutRow> scored;
     scored.reserve(rows.size());
     const uint32_t* const ids = dataset_.tables[dataset_.target_table].ids();
-    gp::Predictor::each(
+    gp::Predictor::for_each_point(
         fitted.model, rows.size(),
         [&](size_t i, std::span<double> features) { read_point(dataset_, train.codes, rows[i], features); },
         [&](size_t i, gp::Predictor& predictor, std::span<const double> features) {
@@ -138,9 +137,9 @@ double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::st
             const double prediction = metric_ == GpMetric::mean_nll ? -found.log_density : found.mean;
             scored.push_back({target, prediction, weight, false});
         },
-        context_);
+        inner);
     if (metric_ == GpMetric::mean_nll) return weighted_mean(scored);
-    return *metric_of(metric_ == GpMetric::mae ? HoldoutMetric::mae : HoldoutMetric::rmse, scored, 0, context_);
+    return *metric_of(metric_ == GpMetric::mae ? HoldoutMetric::mae : HoldoutMetric::rmse, scored, 0, inner);
 }
 
 std::vector<Curve> GpScorer::curves(size_t trial, size_t begin, size_t end, double, const std::string& phase) {

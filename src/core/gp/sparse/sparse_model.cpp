@@ -2,9 +2,7 @@
 
 #include "core/algebra/dense.hpp"
 #include "core/gp/sparse/covariances.hpp"
-#include "core/gp/sparse/row_forms.hpp"
 
-#include <array>
 #include <cmath>
 
 namespace btml::gp {
@@ -77,27 +75,6 @@ Normal SparseModel::latent(std::span<const double> features) {
     }
     at.variance = std::max(at.variance, 0.0);
     return at;
-}
-
-void SparseModel::latents(std::span<const double> features, std::span<Normal> to, RunContext& context) {
-    const size_t width = parts_.coordinates.width(), of_point = parts_.coordinates.features(), count = to.size();
-    Buffer<double> points(context.memory(), what, count * width, 0.0), targets(context.memory(), what, count, 0.0),
-        known(context.memory(), what, count); // weights: one that is like no row has no covariances
-    for (size_t i = 0; i < count; i++)
-        known[i] = parts_.coordinates.find(features.subspan(i * of_point, of_point), points.data() + i * width);
-    const SmoothRows rows{SmoothPoints(points.span(), width), targets.span(), known.span()};
-    ThreadTeam team(context);
-    find_forms(parts_, std::array<const double*, 1>{parts_.reduction.data()}, rows, team, context,
-               [&](size_t begin, const RowForms& forms) {
-                   for (size_t i = 0; i < forms.rows(); i++)
-                       to[begin + i] = {forms.means[i], std::max(0.0, parts_.kernel.signal - forms.squares[0][i])};
-               });
-}
-
-size_t SparseModel::points_at_a_time() const {
-    const size_t width = parts_.coordinates.width(), numbers = parts_.coordinates.features() + width + 4;
-    return std::max(CovarianceSlab::max_rows,
-                    CovarianceSlab::bytes(inducing_points(), width) / (numbers * sizeof(double)));
 }
 
 void SparseModel::joint(std::span<const double> features, size_t count, double* means, double* covariances,

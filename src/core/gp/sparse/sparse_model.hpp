@@ -32,11 +32,6 @@ class SparseModel {
 
     // Features as Predictor takes them. O(K²). Not thread-safe (scratch space).
     Normal latent(std::span<const double> features);
-    // Does the same for many points, one after the other, by all threads or on a device (see find_forms): last digits
-    // may differ. Takes points_at_a_time() at most.
-    void latents(std::span<const double> features, std::span<Normal> to, RunContext& context);
-    // So many that they need no more memory than training did.
-    size_t points_at_a_time() const;
     // Means and covariances of points, a row of features each: count × count numbers. Points unlike all rows have the
     // prior's.
     void joint(std::span<const double> features, size_t count, double* means, double* covariances, RunContext& context);

@@ -1,8 +1,7 @@
 #include "core/gp/sparse/sparse_score.hpp"
 
-#include "core/gp/sparse/row_forms.hpp"
+#include "core/gp/sparse/quadratic_forms.hpp"
 
-#include <array>
 #include <cmath>
 
 namespace btml::gp {
@@ -29,27 +28,23 @@ LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>
                            uncertainty::StandardisedErrors& errors, ThreadTeam& team, RunContext& context) {
     constexpr double min_free = 1e-9; // of 1 − h, which rounding may bring to 0
     const double noise = parts.kernel.noise;
+    QuadraticForms forms(parts, {parts.reduction.data(), inverse.data()}, rows.size(), team, context);
     Sums sums;
-    find_forms(parts, std::array{parts.reduction.data(), inverse.data()}, rows, team, context,
-               [&](size_t begin, const RowForms& forms) {
-                   if (begin == 0) {
-                       sums = {};
-                       errors = uncertainty::StandardisedErrors(context);
-                   }
-                   for (size_t i = 0; i < forms.rows(); i++) {
-                       const double reduced = forms.squares[0][i], known = forms.squares[1][i];
-                       const double weight = rows.weight(begin + i), free = std::max(min_free, 1 - known / noise);
-                       // FITC's weights have it already.
-                       const double prior =
-                           parts.fitc ? 0 : std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
-                       const double latent = prior + known / weight / free;
-                       const double residual = rows.targets[begin + i] - forms.means[i] / std::sqrt(weight);
-                       const double error = residual / free, variance = latent + noise / weight;
-                       sums.add(error, variance);
-                       errors.add(error, variance);
-                   }
-                   context.share_progress("leaving rows out", begin, rows.size());
-               });
+    for (size_t begin = 0; begin < rows.size(); begin += QuadraticForms::max_rows) {
+        const QuadraticForms::OfRows found = forms.of_rows(rows, begin);
+        for (size_t i = 0; i < found.rows(); i++) {
+            const double reduced = found.forms[0][i], known = found.forms[1][i];
+            const double weight = rows.weight(begin + i), free = std::max(min_free, 1 - known / noise);
+            // FITC's weights have it already.
+            const double prior = parts.fitc ? 0 : std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
+            const double latent = prior + known / weight / free;
+            const double residual = rows.targets[begin + i] - found.means[i] / std::sqrt(weight);
+            const double error = residual / free, variance = latent + noise / weight;
+            sums.add(error, variance);
+            errors.add(error, variance);
+        }
+        context.share_progress("leaving rows out", begin, rows.size());
+    }
     const double n = static_cast<double>(rows.size());
     return {rows.size(), sums.nll / n, std::sqrt(sums.squares / n), static_cast<double>(sums.covered) / n};
 }

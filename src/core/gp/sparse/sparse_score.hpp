@@ -9,7 +9,7 @@
 namespace btml::gp {
 
 // The rows are some of those that the process was trained on; inducing points and kernel stay what they are without a
-// row. inverse: K × K, (K_uu + Φ/σ²)⁻¹. `errors` become those of the rows. O(rows · K²).
+// row. inverse: K × K, (K_uu + Φ/σ²)⁻¹. The rows' errors are added to `errors`. O(rows · K²).
 LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse, const SmoothRows& rows,
                            uncertainty::StandardisedErrors& errors, ThreadTeam& team, RunContext& context);
 
