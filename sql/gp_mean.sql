@@ -38,6 +38,14 @@ FROM unnest('{1500,8000}'::int[]) rows, unnest('{steps,noise}'::text[]) what, un
     CASE %L WHEN 'steps' THEN floor(i * 37 %% 1009 / 200.0) * 4 + (i * 53 %% 211 > 100)::int * 3 ELSE 0 END + hashint8(i) %% 1000 / 1000.0 AS y, i %% 5 = 0 AS held FROM generate_series(1, %s::bigint) i$$, what, rows), 'y', combine => 'mixture', evaluations => 300, features => '{a,b}', holdout => holdout) AS model OFFSET 0) f ORDER BY rows, what, holdout;
 -- Few rows: nothing is tried.
 SELECT btml.summary(model)->'metrics'->>'mean' AS mean, btml.summary(model)->'seconds' ? 'choosing the mean' AS tried FROM btml.gp_fit('SELECT a, y FROM stair WHERE id <= 200', 'y', evaluations => 200) model;
+-- Trees that leave nothing to learn: an update changes no prediction, and says so. So does a holdout that holds out nothing.
+SET client_min_messages = notice;
+SELECT (btml.summary(model)->'metrics'->>'signal')::float8 AS signal, btml.predict(model, ARRAY[0.5]) = btml.predict(btml.gp_update(model, ARRAY[0.5], 9), ARRAY[0.5]) AS same
+FROM (SELECT btml.gp_fit('SELECT id % 50 / 50.0 AS a, (id % 50 > 25)::int + sin(id * id) / 9 AS y FROM stair WHERE id <= 500', 'y', mean => 'boosted', combine => 'mixture', evaluations => 50) AS model) m;
+SELECT btml.summary(btml.gp_fit('SELECT a, y, false AS h FROM stair WHERE id <= 50', 'y', holdout => 'h', evaluations => 50))#>>'{calibration,method}' AS method;
+-- Trees win over kernels that cannot all be had, which is said none the less.
+SELECT btml.summary(model)->'metrics'->>'mean' AS mean FROM btml.gp_fit('SELECT i * 37 % 1009 / 100.0 AS a, i * 53 % 211 / 50.0 AS b, CASE WHEN i % 2 = 0 THEN 1e300 ELSE 1 END AS big, floor(i * 37 % 1009 / 200.0) * 4 + (i * 53 % 211 > 100)::int * 3 + hashint8(i) % 1000 / 1000.0 AS y FROM generate_series(1, 1500::bigint) i', 'y', kernel => 'auto', exemplars => 20, combine => 'mixture', evaluations => 300) model;
+SET client_min_messages = warning;
 -- Errors.
 SELECT arguments || E'\n' || caught(format('SELECT btml.gp_fit(''SELECT a, y FROM stair'', ''y'', %s)', arguments)) || E'\n' FROM unnest(ARRAY['mean => ''trees''', 'mean => ''boosted'', noise => 0.5', 'mean => ''boosted'', signal => 0.5', 'mean => ''boosted'', per_shard => true', 'mean => NULL']) arguments;
 SELECT caught('SELECT btml.gp_fit(''SELECT a, y FROM stair LIMIT 4'', ''y'', mean => ''boosted'')');

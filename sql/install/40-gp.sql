@@ -11,8 +11,8 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
 COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean, text, text) IS
-'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time linear in the
-join''s rows, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
+'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for a
+tree of n rows of the join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
 kernel by way of exemplars, of rows or of exemplar_source (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
 varying_noise: as noisy as each point is; per_shard: a committee of the servers'' processes; features: all other columns
 unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise, signal: in units of the
@@ -81,12 +81,12 @@ LANGUAGE C STABLE CALLED ON NULL INPUT PARALLEL SAFE COST 10000 AS 'MODULE_PATHN
 COMMENT ON FUNCTION btml.gp_update(btml.model, float8[], float8) IS
 'the model given one observation more, of weight 1; kernels, noise and how it varies, trees of the mean, calibration and the target''s scale stay as trained; x as
 for btml.predict; a point outside of the training range counts as one at its end, with a NOTICE, under outside => ''prior'' the
-less the farther out it is, and a range beyond not at all; error 54000 where a sum''s systems are not solved, 22023 for a NULL or a category that no training
-row has, 22003 for a target more than 1e15 standard deviations out; NULL for a NULL model';
+less the farther out it is, and a range beyond not at all; a smooth kernel takes points and categories as they are; error 54000 where a sum''s systems are not solved, 22023 for a NULL or a category that no training
+row has, but of a smooth kernel, 22003 for a target more than 1e15 standard deviations out; NULL for a NULL model';
 COMMENT ON FUNCTION btml.gp_update(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
 COMMENT ON FUNCTION btml.gp_downdate(btml.model, float8[], float8) IS
-'the model without one observation of weight 1 that it has: the inverse of btml.gp_update, of a mixture and boosted members up to rounding; error 22023 for an observation that is not in the model, and for the only one of a sum or of boosted members; error 0A000 for a mixture and a smooth kernel whose noise varies';
+'the model without one observation of weight 1 that it has: the inverse of btml.gp_update, of a mixture and boosted members up to rounding; error 22023 for an observation that is not in the model (of a smooth kernel, which keeps no rows, for one that weighs more than any row could), and for the only one of a sum, of boosted members or of a smooth kernel; error 0A000 for a mixture and a smooth kernel whose noise varies';
 COMMENT ON FUNCTION btml.gp_downdate(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
 

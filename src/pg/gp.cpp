@@ -59,6 +59,7 @@ struct TrainingSet {
     uint64_t rows_skipped;
     std::string target;
     std::vector<Timing> timings;
+    std::optional<std::string> holdout;
 
     void complete(FitResult& result) const {
         result.model.target = target;
@@ -69,6 +70,8 @@ struct TrainingSet {
             is_smooth ? "a smooth kernel sums over every row" : "a Gaussian process keeps every row";
         result.timings.insert(result.timings.begin(), timings.begin(), timings.end());
         tell_warnings(result);
+        if (holdout && result.model.holdout_rows == 0)
+            notice("holdout \"" + *holdout + "\" is true for no row", "Rows left out in turn calibrate the model.");
     }
 };
 
@@ -81,7 +84,8 @@ TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
             training.rows_skipped,
             request.target,
             {{"reading tables", training.seconds_reading},
-             {"joining tables", training.seconds_joining + seconds_since(join_start)}}};
+             {"joining tables", training.seconds_joining + seconds_since(join_start)}},
+            request.holdout};
 }
 
 } // namespace
@@ -293,6 +297,9 @@ Datum update(FunctionCallInfo fcinfo, const char* function, bool record, Change 
     }
     const bool changed = change(model, features, arguments.number(2, "y"), context);
     notice_outside(model, features, changed);
+    if (changed && gp::signal(model) == 0)
+        notice("the process has no signal, so that no prediction changes",
+               model.mean ? "What the features tell is in the trees of its mean, which stay as trained." : "");
     return model_datum(model, context);
 }
 

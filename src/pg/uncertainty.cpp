@@ -41,20 +41,27 @@ const uncertainty::Calibration& calibration_of(const DecodedModel& model, const 
 struct Centre {
     double prediction, deviation;
     bool is_positive; // as all targets
+    bool is_of_process;
 };
 
 Centre centre_of(CachedModel& cached) {
     if (!cached.model->process) {
         boosting::Predictor& trees = *cached.model->trees;
-        return {trees(cached.values), deviation_of_trees(cached), trees.link() == boosting::Link::exponential};
+        return {trees(cached.values), deviation_of_trees(cached), trees.link() == boosting::Link::exponential, false};
     }
     const gp::Normal at = cached.model->process->predict.observation(cached.values);
-    return {at.mean, std::sqrt(at.variance), false};
+    return {at.mean, std::sqrt(at.variance), false, true};
 }
 
-double bound(const Centre& centre, double z) {
-    const double number = centre.prediction + centre.deviation * z;
-    return centre.is_positive ? std::max(0.0, number) : number;
+// Ends lie outwards by what rounding may take, so that a target is within that many rows have in common. Predictions of
+// a process that were found together, as those that calibrate, differ a little more from those that are asked for.
+double bound(const Centre& centre, double z, bool is_lower) {
+    const double offset = centre.deviation * z, number = centre.prediction + offset;
+    constexpr double of_numbers = 4 * std::numeric_limits<double>::epsilon(), of_deviation = 1e-8;
+    const double rounding = of_numbers * (std::abs(centre.prediction) + std::abs(offset)) +
+                            (centre.is_of_process ? of_deviation * centre.deviation : 0);
+    const double outer = std::isfinite(number) ? number + (is_lower ? -rounding : rounding) : number;
+    return centre.is_positive ? std::max(0.0, outer) : outer;
 }
 
 void notice_too_few_rows(CachedModel& cached, const std::string& what, double q) {
@@ -90,20 +97,25 @@ Datum predict_interval(FunctionCallInfo fcinfo, CachedModel& cached) {
     if (std::isinf(lower) || std::isinf(upper))
         notice_too_few_rows(cached, "an interval of level " + shortest(level), (1 - level) / 2);
     const Centre centre = centre_of(cached);
-    return composite(fcinfo, std::array{bound(centre, lower), bound(centre, upper)});
+    return composite(fcinfo, std::array{bound(centre, lower, true), bound(centre, upper, false)});
 }
 
 Datum predict_quantile(FunctionCallInfo fcinfo, CachedModel& cached) {
     const double q = probability(fcinfo, "q");
     const double z = calibration_of(*cached.model, "predict_quantile").quantile(q);
     if (std::isinf(z)) notice_too_few_rows(cached, "the quantile " + shortest(q), q);
-    return Float8GetDatum(bound(centre_of(cached), z));
+    return Float8GetDatum(bound(centre_of(cached), z, q < 0.5));
 }
 
 Datum predict_distribution(FunctionCallInfo fcinfo, CachedModel& cached) {
-    const uncertainty::StudentT& student = calibration_of(*cached.model, "predict_distribution").student;
+    constexpr uint64_t few_rows = 20;
+    const uncertainty::Calibration& calibration = calibration_of(*cached.model, "predict_distribution");
+    if (calibration.rows < few_rows && !std::exchange(cached.told, true))
+        notice("the distribution may be far off: it is fitted to the errors of " + std::to_string(calibration.rows) +
+               (calibration.rows == 1 ? " row" : " rows"));
     const Centre centre = centre_of(cached);
-    return composite(fcinfo, std::array{centre.prediction, centre.deviation * student.scale, student.df});
+    return composite(
+        fcinfo, std::array{centre.prediction, centre.deviation * calibration.student.scale, calibration.student.df});
 }
 
 } // namespace

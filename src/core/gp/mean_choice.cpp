@@ -179,7 +179,7 @@ bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     static constexpr uint64_t stream = 0x6d65616e; // apart from the random bits of searches
     const size_t all = rows.training.rows();
     const Share unknown(context_, 0, 0); // next to the training's
-    const bool held_out = rows.are_halves && rows.choosing.rows() >= min_rows_to_choose_mean;
+    const bool held_out = rows.are_halves && rows.choosing.rows() >= min_rows_to_choose;
     const size_t used = std::min(SampleFit::max_rows, held_out ? all : all - all / 5);
     const size_t scored = std::min(SampleFit::max_rows, held_out ? rows.choosing.rows() : all - used);
     const RandomStream random(static_cast<uint64_t>(options_.seed), stream);
@@ -250,7 +250,12 @@ Trained MeanChoice::fit_any(FitRows rows) {
     Trained with_trees = over_trees(copy(rows, context_), std::move(*trees), of_trees, part_over_trees);
     const Share share(context_, done_, 1);
     Trained without = over_zero(std::move(rows), options);
-    return with_trees.score < without.score ? std::move(with_trees) : std::move(without);
+    if (!(with_trees.score < without.score)) return without;
+    std::vector<std::string>& told = with_trees.result.warnings;
+    std::copy_if(
+        without.result.warnings.begin(), without.result.warnings.end(), std::back_inserter(told),
+        [&](const std::string& warning) { return std::find(told.begin(), told.end(), warning) == told.end(); });
+    return with_trees;
 }
 
 FitResult MeanChoice::fit(FitRows rows) {

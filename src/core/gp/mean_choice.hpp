@@ -9,7 +9,7 @@ namespace btml::gp {
 bool is_mean_open(const Options& options, size_t rows);
 
 // Held-out rows choose where there are so many, else rows of the training that a sample leaves out do.
-inline constexpr size_t min_rows_to_choose_mean = 50;
+inline constexpr size_t min_rows_to_choose = 50;
 
 // Trains the process that the options ask for. Where they leave the choice open, the model is the one with the better
 // score; of at most 4,096 rows first, where that is clear.

@@ -7,6 +7,8 @@ namespace btml::gp {
 
 namespace {
 
+constexpr double least_variance = 1e-18; // that a stored kernel has
+
 constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum", "boosted"};
 constexpr const char* searches[] = {"local", "bfgs", "none"};
 constexpr const char* treatments[] = {"clamp", "prior"};
@@ -34,10 +36,10 @@ constexpr Option<Options> rows[] = {
                                   "of the likelihood of all rows: the budget of the search. Never a time: the same "
                                   "seed gives the same bytes")
         .null_is(0, "by the rows, at most 120,000 (`boosted`: 200,000); 2,000 for a member of a mixture"),
-    option<&Options::noise>("noise", above_to(0, 1e6),
+    option<&Options::noise>("noise", between(least_variance, 1e6),
                             "variance of an observation, in units of the target's; a sum learns none below 0.0001")
         .null_means("learned"),
-    option<&Options::signal>("signal", above_to(0, 1e6),
+    option<&Options::signal>("signal", between(least_variance, 1e6),
                              "variance of the latent function, in the same units; `boosted` takes none")
         .null_means("learned"),
     option<&Options::outside>(

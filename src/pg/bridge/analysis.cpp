@@ -68,9 +68,9 @@ const char* select_from_name(const char* source) {
     return sql.data;
 }
 
-[[noreturn]] void not_a_source(const char* what) {
+[[noreturn]] void not_a_source(const char* name, const char* what) {
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
-                    errmsg("source must be a table, a view or one SELECT statement, not %s", what)));
+                    errmsg("%s must be a table, a view or one SELECT statement, not %s", name, what)));
     pg_unreachable();
 }
 
@@ -82,10 +82,10 @@ bool locks_rows(Node* node, void* context) {
            btml_compat_walk_query(castNode(Query, node), locks_rows, context, 0);
 }
 
-RawStmt* only_statement(const char* sql) {
+RawStmt* only_statement(const char* sql, const char* name) {
     List* const statements = pg_parse_query(sql);
     if (list_length(statements) != 1)
-        not_a_source(statements == NIL ? "an empty string" : psprintf("%d statements", list_length(statements)));
+        not_a_source(name, statements == NIL ? "an empty string" : psprintf("%d statements", list_length(statements)));
     return linitial_node(RawStmt, statements);
 }
 
@@ -98,15 +98,15 @@ const char* text_of_statement(const char* sql, const RawStmt* statement) {
     return text;
 }
 
-Query* analysed(RawStmt* statement, const char* sql) {
-    if (!IsA(statement->stmt, SelectStmt)) not_a_source("another command");
-    if (castNode(SelectStmt, statement->stmt)->intoClause) not_a_source("SELECT INTO");
+Query* analysed(RawStmt* statement, const char* sql, const char* name) {
+    if (!IsA(statement->stmt, SelectStmt)) not_a_source(name, "another command");
+    if (castNode(SelectStmt, statement->stmt)->intoClause) not_a_source(name, "SELECT INTO");
     List* const queries = btml_compat_analyze(statement, sql);
     Query* const query = linitial_node(Query, queries);
     if (list_length(queries) != 1 || query->commandType != CMD_SELECT || query->utilityStmt)
-        not_a_source("another command");
-    if (query->hasModifyingCTE) not_a_source("one that modifies data");
-    if (locks_rows(as_node(query), nullptr)) not_a_source("one that locks rows");
+        not_a_source(name, "another command");
+    if (query->hasModifyingCTE) not_a_source(name, "one that modifies data");
+    if (locks_rows(as_node(query), nullptr)) not_a_source(name, "one that locks rows");
     return query;
 }
 
@@ -216,10 +216,10 @@ bool point_into(const char* sql) {
 
 Query* parsed_query(const std::string& sql) {
     const char* const text = sql.c_str();
-    return pg_call([=] { return analysed(only_statement(text), text); });
+    return pg_call([=] { return analysed(only_statement(text, "source"), text, "source"); });
 }
 
-SourceAnalysis* analyse_source(const char* source, bool as_one_query) {
+SourceAnalysis* analyse_source(const char* source, bool as_one_query, const char* name) {
     ErrorContextCallback callback;
     callback.callback = point_into_source;
     callback.arg = const_cast<char*>(source);
@@ -228,9 +228,9 @@ SourceAnalysis* analyse_source(const char* source, bool as_one_query) {
 
     const char* const sql = is_name(source) ? select_from_name(source) : source;
     callback.arg = const_cast<char*>(sql);
-    RawStmt* const statement = only_statement(sql);
+    RawStmt* const statement = only_statement(sql, name);
     const char* const text = text_of_statement(sql, statement);
-    Query* const query = analysed(statement, sql);
+    Query* const query = analysed(statement, sql, name);
     btml_compat_check_permissions(query);
 
     SourceAnalysis* const analysis = as_one_query ? whole_source(query, "it is read row by row") : analyse_query(query);

@@ -85,8 +85,8 @@ struct SourceAnalysis {
 };
 
 // Errors: PostgreSQL's own for what it cannot parse, find or permit; SYNTAX_ERROR or FEATURE_NOT_SUPPORTED when the
-// source is not one table, view or SELECT. as_one_query: nothing is factorised.
-SourceAnalysis* analyse_source(const char* source, bool as_one_query);
+// source, which errors call `name`, is not one table, view or SELECT. as_one_query: nothing is factorised.
+SourceAnalysis* analyse_source(const char* source, bool as_one_query, const char* name);
 
 // For an error's context callback: has the error point into this text, not into the calling statement. Returns false
 // where it points nowhere.

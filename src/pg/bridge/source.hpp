@@ -51,7 +51,7 @@ struct LoadedSource {
 
 class Source {
   public:
-    // `text` as in SQL; name: in errors about its columns. Errors as analyse_source; the rights are the caller's.
+    // `text` as in SQL; name: in errors. Errors as analyse_source; the rights are the caller's.
     explicit Source(const std::string& text, std::string name = "source") : Source(text, false, std::move(name)) {}
     // A source that is read row by row: one query, for read_rows().
     static Source of_rows(const std::string& text, std::string name = "source") {

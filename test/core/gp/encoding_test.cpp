@@ -216,17 +216,25 @@ TEST(BitEncoding, NullIsABitBeforeTheOthers) {
     EXPECT_FALSE(unknown.outside);
 }
 
+// Many rows each, so that means say something; of noise alone a few say nothing.
 TEST(BitEncoding, CategoriesStandInOrderOfTheirTargetMean) {
     constexpr uint32_t null = FeatureView::null_code;
-    const std::vector<uint32_t> c = {0, 1, 2, 2, 4, null, 4};
-    const std::vector<double> y = {3, -1, 0, 1, 10, 50, -10}, w = {1, 1, 1, 3, 1, 1, 1};
+    std::vector<uint32_t> c;
+    std::vector<double> y, w;
+    for (int copy = 0; copy < 20; copy++) {
+        for (const uint32_t code : {0u, 1u, 2u, 2u, 4u, null, 4u}) c.push_back(code);
+        for (const double target : {3, -1, 0, 1, 10, 50, -10}) y.push_back(target);
+        for (const double weight : {1, 1, 1, 3, 1, 1, 1}) w.push_back(weight);
+    }
     const auto places = [&](const std::vector<double>& weight) {
         return encoding_of({codes(c, 6)}, 8, y, {}, weight).features()[0].places;
     };
     constexpr uint32_t unseen = FeatureBits::unseen;
     EXPECT_EQ(places({}), (std::vector<uint32_t>{3, 0, 2, unseen, 1, unseen}));
     EXPECT_EQ(places(w), (std::vector<uint32_t>{3, 0, 2, unseen, 1, unseen}));
-    EXPECT_EQ(places({1, 1, 1, 1, 1, 1, 0.1}), (std::vector<uint32_t>{2, 0, 1, unseen, 3, unseen}));
+    std::vector<double> less = w;
+    for (size_t i = 6; i < less.size(); i += 7) less[i] = 0.1;
+    EXPECT_EQ(places(less), (std::vector<uint32_t>{2, 0, 1, unseen, 3, unseen}));
     const Encoding encoding = encoding_of({codes(c, 6)}, 8, y);
     EXPECT_EQ(encoding.bits(), 3u); // NULL, and four places
     EXPECT_EQ(code_of(encoding, 0), 3u);
@@ -238,6 +246,29 @@ TEST(BitEncoding, CategoriesStandInOrderOfTheirTargetMean) {
         EXPECT_FALSE(bits.outside);
     }
     EXPECT_EQ(code_of(encoding_of({codes(c, 6)}, 1, y), 2), 1u); // the upper half of the places
+}
+
+TEST(BitEncoding, CategoriesOfFewRowsStandInOrderOfMeansThatDiffer) {
+    const auto are_in_order_of_codes = [](size_t of_category, double apart, uint64_t seed) {
+        constexpr uint32_t categories = 50;
+        Random random(seed);
+        std::vector<uint32_t> c;
+        std::vector<double> y;
+        for (size_t i = 0; i < categories * of_category; i++) {
+            c.push_back(static_cast<uint32_t>(i % categories));
+            y.push_back(apart * std::sin(37.0 * c.back()) + random.normal());
+        }
+        const std::vector<uint32_t> places = encoding_of({codes(c, categories)}, 8, y).features()[0].places;
+        return std::is_sorted(places.begin(), places.end());
+    };
+    int by_chance = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        by_chance += !are_in_order_of_codes(2, 0, seed);
+        EXPECT_FALSE(are_in_order_of_codes(2, 3, seed));
+        EXPECT_FALSE(are_in_order_of_codes(20, 0, seed)); // many rows
+        EXPECT_TRUE(are_in_order_of_codes(1, 3, seed));   // one row tells nothing of another
+    }
+    EXPECT_LE(by_chance, 4);
 }
 
 TEST(BitEncoding, RowsHoldTheBitsOfTheirValues) {

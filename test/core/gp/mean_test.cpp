@@ -365,6 +365,13 @@ TEST(GpMean, AutomaticTakesTheBetter) {
     const Model held_out = fit_rows(stepped_rows(1500, 1, true), options, {false, true}, context).model;
     EXPECT_TRUE(held_out.mean);
     EXPECT_EQ(held_out.calibration->rows, held_out.holdout_rows / 2);
+    for (const size_t count : {99, 100}) { // a few choose nothing
+        std::vector<PlainRow> rows = stepped_rows(400, 1);
+        for (size_t i = 0; i < count; i++) rows[i].held_out = true;
+        const Model model = fit_rows(rows, options, {false, true}, context).model;
+        EXPECT_EQ(model.holdout_rows, count);
+        EXPECT_EQ(model.calibration->rows, count == 99 ? 99 : 50);
+    }
     Options given = options;
     given.noise = 0.1;
     EXPECT_FALSE(fit_rows(stepped_rows(1500, 1), given, {}, context).model.mean);

@@ -36,7 +36,8 @@ Coordinates::Column Coordinates::column_of(const TrainingColumn& values, const F
         if (!(std::abs(x) < max_deviations))
             throw Error(ErrorCode::out_of_range,
                         format("feature \"%s\" is %s in a row", feature.name.c_str(), shortest(x).c_str()),
-                        "A smooth kernel compares finite numbers.", "Leave such rows out, or use kernel => 'tree'.");
+                        "A smooth kernel compares numbers of less than 1e100 in magnitude.",
+                        "Leave such rows out, or use kernel => 'tree'.");
         sum += x;
         given++;
     });

@@ -47,10 +47,10 @@ static void put_all(const std::vector<double>& numbers, Writer& writer) {
     for (const double number : numbers) writer.put(number);
 }
 
-static double get_parameter(Reader& reader) {
-    static constexpr double limit = 1e9; // beyond what is learned, and what options may give
+// Takes limits that are beyond what is learned, and what options may give.
+static double get_parameter(Reader& reader, double least = 1e-19, double most = 1e9) {
     const double number = reader.get_finite();
-    if (!(number > 1 / limit / limit && number < limit)) corrupt_model("A parameter of its kernel is out of range.");
+    if (!(number > least && number < most)) corrupt_model("A parameter of its kernel is out of range.");
     return number;
 }
 
@@ -78,7 +78,7 @@ SmoothKernel decode_smooth_kernel(Reader& reader) {
     kernel.inverse_lengths = get_all(reader);
     kernel.penalties = get_all(reader);
     kernel.signal = get_parameter(reader);
-    kernel.noise = get_parameter(reader);
+    kernel.noise = get_parameter(reader, 1e-60, 1e60); // of weight 1, as no row need be
     return kernel;
 }
 

@@ -9,6 +9,8 @@ static constexpr const char* what = "draws of a Gaussian process";
 
 SparseSampler::SparseSampler(SparseModel& model, std::span<const double> values, size_t points, RunContext& context)
     : means_(context.memory(), what, points), factor_(context.memory(), what) {
+    context.memory().require(
+        points * (2 * points + model.inducing_points() + model.coordinates().width()) * sizeof(double), what);
     Buffer<double> covariances(context.memory(), what, points * points);
     model.joint(values, points, means_.data(), covariances.data(), context);
     ThreadTeam team(context);

@@ -38,12 +38,57 @@ FeatureBits number_bits(const FeatureView& view, int value_bits, std::optional<d
     return feature;
 }
 
+// Of categories with a few rows each, means of targets are about those rows: where they differ no more than chance has
+// them differ, an order by them would only flatter the scores of rows that are in them.
+class MeansOfCategories {
+  public:
+    explicit MeansOfCategories(size_t categories) : categories_(categories) {}
+
+    void add(uint32_t code, double target, double weight) {
+        OfCategory& category = categories_[code];
+        category.sum += weight * target;
+        category.squares += weight * target * target;
+        category.weight += weight;
+        rows_ += weight > 0;
+    }
+    bool is_seen(uint32_t code) const { return categories_[code].weight > 0; }
+    double mean(uint32_t code) const { return categories_[code].sum / categories_[code].weight; }
+
+    // By the F statistic of a one-way analysis of variance, against its mean and standard deviation where all means are
+    // the same.
+    bool say_something() const {
+        constexpr double many_rows = 20, deviations = 3; // many: of a category
+        OfCategory all;
+        double count = 0, between = 0, within = 0;
+        for (const OfCategory& category : categories_) {
+            if (!(category.weight > 0)) continue;
+            count++;
+            all.sum += category.sum;
+            all.weight += category.weight;
+            between += category.sum * category.sum / category.weight;
+            within += std::max(0.0, category.squares - category.sum * category.sum / category.weight);
+        }
+        if (rows_ >= many_rows * count) return true;
+        const double others = count - 1, rest = rows_ - count;
+        if (others < 1 || rest < 1) return false;
+        const double f = (between - all.sum * all.sum / all.weight) / others / (within / rest);
+        return f > 1 + deviations * std::sqrt(2 / others + 2 / rest);
+    }
+
+  private:
+    struct OfCategory {
+        double sum = 0, squares = 0, weight = 0;
+    };
+    std::vector<OfCategory> categories_;
+    double rows_ = 0;
+};
+
 FeatureBits category_bits(const FeatureView& view, std::span<const double> target, std::span<const double> weight,
                           int value_bits, RunContext& context) {
     FeatureBits feature;
     feature.categorical = true;
     feature.places.assign(view.categories, FeatureBits::unseen);
-    std::vector<double> sums(view.categories, 0.0), weights(view.categories, 0.0);
+    MeansOfCategories means(view.categories);
     for (size_t i = 0; i < view.rows(); i++) {
         context.worked(4);
         const uint32_t code = view.codes[view.place(i)];
@@ -53,15 +98,14 @@ FeatureBits category_bits(const FeatureView& view, std::span<const double> targe
         }
         if (code >= view.categories)
             throw Error(ErrorCode::internal, format("category code %u of %u", code, view.categories));
-        const double w = weight.empty() ? 1 : weight[i];
-        sums[code] += w * target[i];
-        weights[code] += w;
+        means.add(code, target[i], weight.empty() ? 1 : weight[i]);
     }
     std::vector<uint32_t> seen;
     for (uint32_t code = 0; code < view.categories; code++)
-        if (weights[code] > 0) seen.push_back(code);
-    std::stable_sort(seen.begin(), seen.end(),
-                     [&](uint32_t a, uint32_t b) { return sums[a] / weights[a] < sums[b] / weights[b]; });
+        if (means.is_seen(code)) seen.push_back(code);
+    if (means.say_something())
+        std::stable_sort(seen.begin(), seen.end(),
+                         [&](uint32_t a, uint32_t b) { return means.mean(a) < means.mean(b); });
     feature.seen = seen.size();
     for (uint32_t place = 0; place < feature.seen; place++) feature.places[seen[place]] = place;
     feature.value_bits = std::min(value_bits, bits_of_places(feature.seen));

@@ -1,7 +1,8 @@
 // Turns the features of a point into bits.
 //
 // A number is scaled to [0, 1] (NumberScale) and gives the first bits of its binary expansion, 1 counting as the
-// greatest number below it; a category gives the bits of its place among the categories in order of their target mean.
+// greatest number below it; a category gives the bits of its place among the categories in order of their target mean,
+// or by code where they have a few rows each and their means differ no more than by chance.
 // A feature in which training rows have NULLs has one more bit, before the others: 1 for NULL. A feature that is
 // constant over the training rows gives no bit.
 //
@@ -80,9 +81,9 @@ class Encoding {
     static int default_value_bits(size_t features);
 
     // `value_bits` per feature, from 1 to max_value_bits (fewer where a category's place needs fewer); `shifts` by
-    // feature, or empty. Categories are ordered by the weighted mean of `target` (`weight` empty: 1 each), equal means
-    // by code. Error invalid_argument naming value_bits; limit_exceeded when the features have more than max_levels
-    // bits together.
+    // feature, or empty. Categories are ordered by the weighted mean of `target` (`weight` empty: 1 each), where means
+    // say something, equal ones by code. Error invalid_argument naming value_bits; limit_exceeded when the features
+    // have more than max_levels bits together.
     Encoding(std::span<const FeatureView> features, std::span<const double> target, std::span<const double> weight,
              int value_bits, std::span<const double> shifts, RunContext& context,
              NumberPlaces places = NumberPlaces::values);
