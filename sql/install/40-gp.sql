@@ -11,8 +11,8 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
 COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean, text, text) IS
-'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for a
-tree of n rows of the join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
+'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for
+n rows of the join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
 kernel by way of exemplars, of rows or of exemplar_source (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
 varying_noise: as noisy as each point is; per_shard: a committee of the servers'' processes; features: all other columns
 unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise, signal: in units of the
