@@ -1,8 +1,9 @@
 """Prints the times of device_bench beside those of peers on the same device: peers.py LINES_OF_DEVICE_BENCH
 
 Peers: KeOps (pip install pykeops), PyTorch by tiles of products of matrices as FAISS searches by brute force, PyTorch's
-attention in float32 and sums in float64, and one evaluation of the bound of GPyTorch's sparse process (pip install
-gpytorch). Their data is on the device already and their results stay there; btml's cross the bus. Each runs in a process of its own; what is not installed, or fails, is left out, which is said.
+attention in float32 and sums and forms in float64, and one evaluation of the bound of GPyTorch's sparse process (pip
+install gpytorch). Their data is on the device already and their results stay there; btml's cross the bus. Each runs in
+a process of its own; what is not installed, or fails, is left out, which is said.
 """
 
 import struct
@@ -127,6 +128,22 @@ def double_moments(case, rows, dimensions, count, tile=65_536):
     return min_seconds(run)
 
 
+def double_forms(case, rows, dimensions, count, tile=65_536):
+    import torch
+
+    points, inducing = (normal(n, dimensions, 1, double=True) / dimensions**0.5 for n in (rows, count))
+    solution, matrix = normal(count, 1, 2, double=True), torch.eye(count, device="cuda", dtype=torch.float64)
+
+    def run():
+        found = []
+        for i in range(0, rows, tile):
+            k = torch.exp(-0.5 * torch.cdist(points[i : i + tile], inducing) ** 2)
+            found.append((k @ solution, *(((k @ m) * k).sum(1) for m in (matrix, matrix))))
+        return found
+
+    return min_seconds(run)
+
+
 def gpytorch_bound(case, rows, dimensions, count):
     import gpytorch
     import torch
@@ -161,6 +178,7 @@ PEERS = {
     "matern52": SUMS,
     "attention": {"PyTorch": attention},
     "moments": {"PyTorch, float64": double_moments, "GPyTorch, float32": gpytorch_bound},
+    "forms": {"PyTorch, float64": double_forms},
 }
 
 
