@@ -122,6 +122,7 @@ void add_mean(JsonWriter& json, const gp::Model& model) {
     json.add("of_mean", trees.trees.size());
     json.add("of_deviation", trees.deviation->trees.size());
     json.add("rows", trees.rows);
+    json.add("variance_factor", model.mean->variance_factor());
     json.end_object();
 }
 

@@ -53,7 +53,8 @@ int add_join_rows(Dataset& dataset, RunContext& context) {
 
 } // namespace
 
-CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, uint64_t seed, ThreadTeam& team, RunContext& context)
+CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, size_t spared, uint64_t seed, ThreadTeam& team,
+                           RunContext& context)
     : context_(context), kept_(same_tables(dataset, context)) {
     kept_.target = copy_of(dataset.target, context);
     kept_.weight = copy_of(dataset.weight, context);
@@ -69,22 +70,26 @@ CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, uint64_t seed, 
                (dataset.holdout_table < 0 || dataset.holdout[look_up(holdout_ids, row)] == 0);
     };
     const Buffer<uint32_t> shuffled = shuffled_target_rows(dataset, is_trained, seed, team, context);
-    if (shuffled.size() < folds)
+    if (shuffled.size() < folds + spared)
         throw Error(
             ErrorCode::invalid_argument,
             format("what is learned out of %zu folds needs %zu rows of the target's table to train on", folds, folds));
     Buffer<uint16_t> fold(context.memory(), what, dataset.tables[dataset.target_table].rows, 0);
-    for (size_t i = 0; i < shuffled.size(); i++) fold[shuffled[i]] = static_cast<uint16_t>(i % folds);
-    for (size_t f = 0; f < folds; f++) rows_.emplace_back(context);
+    for (size_t i = 0, taken = 0; i < shuffled.size(); i++) {
+        const bool is_spared = (i + 1) * spared / shuffled.size() > taken; // evenly
+        fold[shuffled[i]] = static_cast<uint16_t>(is_spared ? folds : (i - taken) % folds);
+        taken += is_spared;
+    }
+    for (size_t part = 0; part <= folds; part++) parts_.emplace_back(context);
     context.for_each(dataset.rows, 3, [&](uint64_t i) {
         const auto row = static_cast<uint32_t>(i);
-        if (is_trained(row)) rows_[fold[look_up(ids, row)]].add(dataset, row);
+        if (is_trained(row)) parts_[fold[look_up(ids, row)]].add(dataset, row);
     });
 }
 
 Buffer<uint8_t> CrossFitting::roles_of_all() const {
     Buffer<uint8_t> roles(context_.memory(), what, kept_.rows, static_cast<uint8_t>(Role::ignored));
-    for (const TargetRows& some : rows_)
+    for (const TargetRows& some : parts_)
         context_.for_each(some.rows().size(), 1,
                           [&](size_t i) { roles[some.rows()[i]] = static_cast<uint8_t>(Role::train); });
     return roles;
@@ -92,8 +97,11 @@ Buffer<uint8_t> CrossFitting::roles_of_all() const {
 
 Buffer<uint8_t> CrossFitting::roles_without(size_t fold) const {
     Buffer<uint8_t> roles = roles_of_all();
-    const Buffer<uint32_t>& rows = rows_[fold].rows();
-    context_.for_each(rows.size(), 1, [&](size_t i) { roles[rows[i]] = static_cast<uint8_t>(Role::holdout); });
+    const auto put = [&](const Buffer<uint32_t>& rows, Role role) {
+        context_.for_each(rows.size(), 1, [&](size_t i) { roles[rows[i]] = static_cast<uint8_t>(role); });
+    };
+    put(rows(fold).rows(), Role::holdout);
+    put(spared().rows(), Role::ignored);
     return roles;
 }
 
@@ -128,10 +136,6 @@ Dataset CrossFitting::with_targets(Buffer<uint8_t> roles, const Buffer<double>& 
 
 Dataset CrossFitting::without(size_t fold) const {
     return with_roles(roles_without(fold));
-}
-
-Dataset CrossFitting::all() const {
-    return with_roles(roles_of_all());
 }
 
 Dataset CrossFitting::without(size_t fold, const Buffer<double>& target) const {

@@ -1,5 +1,5 @@
 // Folds of a dataset's rows, and what a training takes that knows nothing of one of them: what it says of that part is
-// out of fold.
+// out of fold. Some rows may be spared: they are in no fold, and no training without a fold knows them.
 #pragma once
 
 #include "core/boosting/booster.hpp"
@@ -9,17 +9,22 @@ namespace btml::boosting {
 
 class CrossFitting {
   public:
-    // Keeps targets and weights, and deals the rows to train on out to folds, by rows of the target's table. The
-    // dataset is as for CalibrationRows, and has its roles. Error invalid_argument for fewer such rows than folds.
-    CrossFitting(const Dataset& dataset, size_t folds, uint64_t seed, ThreadTeam& team, RunContext& context);
+    // Keeps targets and weights, and deals the rows to train on out to folds, by rows of the target's table, of which
+    // so many are spared. The dataset is as for CalibrationRows, and has its roles. Error invalid_argument for fewer
+    // such rows than folds beside those that are spared.
+    CrossFitting(const Dataset& dataset, size_t folds, size_t spared, uint64_t seed, ThreadTeam& team,
+                 RunContext& context);
 
-    size_t folds() const { return rows_.size(); }
-    const TargetRows& rows(size_t fold) const { return rows_[fold]; }
+    size_t folds() const { return parts_.size() - 1; }
+    const TargetRows& rows(size_t fold) const { return parts_[fold]; }
+    const TargetRows& spared() const { return parts_.back(); }
+    // The folds, and then the rows that are spared.
+    std::span<const TargetRows> parts() const { return parts_; }
 
-    // Return what a training takes: rows of the fold are held out, all others trained on; or all are.
+    // Returns what a training takes: rows of the fold are held out, all others but spared ones trained on.
     Dataset without(size_t fold) const;
-    Dataset all() const;
-    // Do the same with other targets, by row of the join, and without directions, which are promises about predictions.
+    // Do the same, or train on all, with other targets, by row of the join, and without directions, which are promises
+    // about predictions.
     Dataset without(size_t fold, const Buffer<double>& target) const;
     Dataset all(const Buffer<double>& target) const;
 
@@ -30,8 +35,8 @@ class CrossFitting {
     Buffer<uint8_t> roles_of_all() const;
 
     RunContext& context_;
-    Dataset kept_;                 // without columns of features
-    std::vector<TargetRows> rows_; // of each fold
+    Dataset kept_; // without columns of features
+    std::vector<TargetRows> parts_;
 };
 
 // Returns the trees of the first iterations of a model with one score.

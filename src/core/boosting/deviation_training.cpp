@@ -51,11 +51,11 @@ uncertainty::LogSquares log_squares(const std::vector<Buffer<double>>& errors, R
 
 } // namespace
 
-DeviationTraining::DeviationTraining(const Dataset& dataset, size_t folds, uint64_t seed, ThreadTeam& team,
-                                     RunContext& context)
+DeviationTraining::DeviationTraining(const Dataset& dataset, size_t folds, size_t spared, uint64_t seed,
+                                     ThreadTeam& team, RunContext& context)
     : context_(context),
       rows_(dataset.rows),
-      fitting_(dataset, folds, seed, team, context),
+      fitting_(dataset, folds, spared, seed, team, context),
       logarithms_(context.memory(), what) {}
 
 void DeviationTraining::find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team) {
@@ -75,7 +75,7 @@ void DeviationTraining::find_errors(const Model& model, Options options, const B
     }
 }
 
-size_t DeviationTraining::find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team) {
+Model DeviationTraining::find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team) {
     FoldTrainings trainings(
         fitting_, [&](size_t fold) { return fitting_.without(fold); }, without_choices(options), data,
         "trees out of fold", team, context_);
@@ -85,15 +85,18 @@ size_t DeviationTraining::find_best_errors(const Options& options, const BinnedD
         const Model& model = trainings.model(fold);
         errors_.push_back(fitting_.rows(fold).residuals(model, first_trees(model, iterations), data, team, context_));
     }
-    return iterations;
+    Model mean = trainings.mean(iterations);
+    errors_.push_back(fitting_.spared().residuals(mean, mean.trees, data, team, context_));
+    return mean;
 }
 
 void DeviationTraining::take_logarithms() {
     const uncertainty::LogSquares squares = log_squares(errors_, context_);
     logarithms_ = Buffer<double>(context_.memory(), what, rows_, 0.0);
-    for (size_t fold = 0; fold < fitting_.folds(); fold++)
-        context_.for_each(errors_[fold].size(), 4,
-                          [&](size_t i) { logarithms_[fitting_.rows(fold).rows()[i]] = squares.of(errors_[fold][i]); });
+    for (size_t part = 0; part < errors_.size(); part++)
+        context_.for_each(errors_[part].size(), 4, [&](size_t i) {
+            logarithms_[fitting_.parts()[part].rows()[i]] = squares.of(errors_[part][i]);
+        });
 }
 
 // Gives z the mean square 1. They are added up in their order, so that the order of rows does not matter.
@@ -112,9 +115,10 @@ void DeviationTraining::calibrate(Model& model, uncertainty::Method method, Buff
     model.calibration = uncertainty::calibrate(method, {errors.data(), errors.size()}, context_);
 }
 
-// Each fold's errors and deviations are those of trainings without it.
-void DeviationTraining::learn(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data,
-                              ThreadTeam& team) {
+// Each fold's errors and deviations are those of trainings without it. The model's trees for the deviation are the mean
+// of those, or of a training of all rows.
+void DeviationTraining::learn(Model& model, const Options& options, const CalibrationRows* held_out, bool of_folds,
+                              BinnedData& data, ThreadTeam& team) {
     static constexpr char phase[] = "trees for deviations";
     take_logarithms();
     for (FeatureBins& feature : data.features) feature.direction = 0;
@@ -127,13 +131,16 @@ void DeviationTraining::learn(Model& model, const Options& options, const Calibr
         const Share share(context_, 0, 0.5);
         return trainings.best_iterations(most, patience);
     }();
-    of_logarithms.trees = std::max(1, static_cast<int>(iterations));
-    Training all(fitting_.all(logarithms_), data, of_logarithms, team, context_, phase);
-    {
+    if (of_folds) {
+        Model mean = trainings.mean(iterations);
+        model.deviation = Deviation{.base = mean.bases[0], .trees = std::move(mean.trees)};
+    } else {
+        of_logarithms.trees = std::max(1, static_cast<int>(iterations));
+        Training all(fitting_.all(logarithms_), data, of_logarithms, team, context_, phase);
         const Share share(context_, 0.5, 1);
         all.grow(iterations);
+        model.deviation = Deviation{.base = all.model().bases[0], .trees = all.model().trees};
     }
-    model.deviation = Deviation{.base = all.model().bases[0], .trees = all.model().trees};
     if (held_out && held_out->size() > 0)
         return calibrate(model, uncertainty::Method::split_conformal,
                          held_out->residuals(model, model.trees, data, team, context_),
@@ -143,8 +150,13 @@ void DeviationTraining::learn(Model& model, const Options& options, const Calibr
         const Model& other = trainings.model(fold);
         scores_.push_back(
             fitting_.rows(fold).scores(first_trees(other, iterations), other.bases[0], data, team, context_));
-        for (const double error : errors_[fold]) errors.push_back(error);
-        for (const double score : scores_[fold]) scores.push_back(score);
+    }
+    if (of_folds)
+        scores_.push_back(
+            fitting_.spared().scores(model.deviation->trees, model.deviation->base, data, team, context_));
+    for (size_t part = 0; part < errors_.size(); part++) {
+        for (const double error : errors_[part]) errors.push_back(error);
+        for (const double score : scores_[part]) scores.push_back(score);
     }
     calibrate(model, uncertainty::Method::out_of_fold, std::move(errors), scores);
 }
@@ -158,52 +170,42 @@ void DeviationTraining::run(Model& model, const Options& options, const Calibrat
         find_errors(model, of_trees, data, team);
     }
     const Share share(context_, errors_are_known, 1);
-    learn(model, of_trees, held_out, data, team);
+    learn(model, of_trees, held_out, false, data, team);
 }
 
-Model DeviationTraining::fit(Options options, BinnedData& data, ThreadTeam& team) {
-    const size_t iterations = [&] {
-        const Share share(context_, 0, 0.6);
+Model DeviationTraining::fit(const Options& options, BinnedData& data, ThreadTeam& team) {
+    Model model = [&] {
+        const Share share(context_, 0, 0.75);
         return find_best_errors(options, data, team);
     }();
-    options = without_choices(options);
-    Options of_all = options;
-    of_all.trees = std::max(1, static_cast<int>(iterations));
-    Model model;
-    {
-        const Share share(context_, 0.6, 0.75);
-        Training training(fitting_.all(), data, of_all, team, context_, "trees of all rows");
-        training.grow(iterations);
-        model = training.model();
-    }
     const Share share(context_, 0.75, 1);
-    learn(model, options, nullptr, data, team);
+    learn(model, without_choices(options), nullptr, true, data, team);
     return model;
 }
 
 Buffer<double> DeviationTraining::errors_by_row() const {
     Buffer<double> by_row(context_.memory(), what, rows_, 0.0);
-    for (size_t fold = 0; fold < fitting_.folds(); fold++)
-        context_.for_each(errors_[fold].size(), 1,
-                          [&](size_t i) { by_row[fitting_.rows(fold).rows()[i]] = errors_[fold][i]; });
+    for (size_t part = 0; part < errors_.size(); part++)
+        context_.for_each(errors_[part].size(), 1,
+                          [&](size_t i) { by_row[fitting_.parts()[part].rows()[i]] = errors_[part][i]; });
     return by_row;
 }
 
 Buffer<double> DeviationTraining::deviations_by_row(const Model& model) const {
     Buffer<double> by_row(context_.memory(), what, rows_, 0.0);
-    for (size_t fold = 0; fold < fitting_.folds(); fold++)
-        context_.for_each(scores_[fold].size(), 4, [&](size_t i) {
-            by_row[fitting_.rows(fold).rows()[i]] =
-                model.deviation->factor * model.deviation->before_factor(scores_[fold][i]);
+    for (size_t part = 0; part < scores_.size(); part++)
+        context_.for_each(scores_[part].size(), 4, [&](size_t i) {
+            by_row[fitting_.parts()[part].rows()[i]] =
+                model.deviation->factor * model.deviation->before_factor(scores_[part][i]);
         });
     return by_row;
 }
 
-CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, RunContext& context) {
+CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, size_t spared, RunContext& context) {
     check_options(dataset, options);
     context.memory().require(cross_fit_bytes(dataset, options, folds, context), "boosted trees out of fold");
     ThreadTeam team(context);
-    DeviationTraining training(dataset, folds, static_cast<uint64_t>(options.seed), team, context);
+    DeviationTraining training(dataset, folds, spared, static_cast<uint64_t>(options.seed), team, context);
     BinnedData data = [&] {
         const TrainingRows rows(dataset, team, context);
         return bin_features(dataset, rows, options.max_bins, team, context);
@@ -211,8 +213,10 @@ CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, RunCon
     Model model = training.fit(completed(options, 0), data, team);
     for (size_t f = 0; f < dataset.features.size(); f++) // which trainings over bins do without
         model.features[f].categories = dataset.features[f].categories;
+    Buffer<uint32_t> of_spared(context.memory(), what);
+    for (const uint32_t row : training.spared().rows()) of_spared.push_back(row);
     Buffer<double> errors = training.errors_by_row(), deviations = training.deviations_by_row(model);
-    return {std::move(model), std::move(errors), std::move(deviations)};
+    return {std::move(model), std::move(errors), std::move(deviations), std::move(of_spared)};
 }
 
 uint64_t cross_fit_bytes(const Dataset& dataset, const Options& options, size_t folds, RunContext& context) {

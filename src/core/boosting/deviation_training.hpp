@@ -13,47 +13,53 @@ class DeviationTraining {
 
     // Cuts the rows to train on into halves. As for CrossFitting.
     DeviationTraining(const Dataset& dataset, uint64_t seed, ThreadTeam& team, RunContext& context)
-        : DeviationTraining(dataset, 2, seed, team, context) {}
-    DeviationTraining(const Dataset& dataset, size_t folds, uint64_t seed, ThreadTeam& team, RunContext& context);
+        : DeviationTraining(dataset, 2, 0, seed, team, context) {}
+    DeviationTraining(const Dataset& dataset, size_t folds, size_t spared, uint64_t seed, ThreadTeam& team,
+                      RunContext& context);
 
     // Gives the model a deviation and a calibration: by the rows held out, or where there are none, by the folds. The
     // bins forget the features' directions, which are promises about predictions.
     void run(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data, ThreadTeam& team);
 
-    // Trains the model as well, on all rows, and as many trees as predict the folds best, within options.trees and
-    // until options.early_stopping of them bring nothing.
-    Model fit(Options options, BinnedData& data, ThreadTeam& team);
+    // Returns a model of its own: the mean of trainings without a fold, both for the target and the deviation, of as
+    // many trees each as predict the folds best, within options.trees and until options.early_stopping of them bring
+    // nothing.
+    Model fit(const Options& options, BinnedData& data, ThreadTeam& team);
     // Then there are, by row of the join, the residuals out of fold, and the deviations that the folds' trees and the
-    // model's factor give them.
+    // model's factor give them. Rows that are spared have those of the model, which knows nothing of them.
     Buffer<double> errors_by_row() const;
     Buffer<double> deviations_by_row(const Model& model) const;
+    const TargetRows& spared() const { return fitting_.spared(); }
 
   private:
     static constexpr size_t patience = 20;        // iterations without a better loss
     static constexpr double min_progress = 0.002; // of a loss, in as many as early_stopping says
 
     void find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team);
-    size_t find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team);
+    Model find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team);
     void take_logarithms();
-    void learn(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data,
+    void learn(Model& model, const Options& options, const CalibrationRows* held_out, bool of_folds, BinnedData& data,
                ThreadTeam& team);
     void calibrate(Model& model, uncertainty::Method method, Buffer<double> errors, const Buffer<double>& scores);
 
     RunContext& context_;
     const uint64_t rows_; // of the join
     CrossFitting fitting_;
-    std::vector<Buffer<double>> errors_, scores_; // of each fold: y − prediction, and the ln of its square as predicted
+    std::vector<Buffer<double>> errors_, scores_; // of each part: y − prediction, and the ln of its square as predicted
     Buffer<double> logarithms_;                   // by row of the join
 };
 
-// Trees whose number, errors and deviations are from cross-fitting, and what they say of each row out of fold.
+// The mean of trees without a fold, and what they say of each row out of fold; of rows that are spared, which no tree
+// knows, what their mean says.
 struct CrossFit {
     Model model;
     Buffer<double> errors, deviations; // by row of the join
+    Buffer<uint32_t> spared;           // rows of the join
 };
 
-// Squared loss. The options' trees and early_stopping as of DeviationTraining::fit. Errors as of fit and CrossFitting.
-CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, RunContext& context);
+// Squared loss. spared: rows of the target's table. The options' trees and early_stopping as of DeviationTraining::fit.
+// Errors as of fit and CrossFitting.
+CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, size_t spared, RunContext& context);
 
 // Bytes that this takes besides the dataset, whose raw columns it frees.
 uint64_t cross_fit_bytes(const Dataset& dataset, const Options& options, size_t folds, RunContext& context);

@@ -186,6 +186,32 @@ size_t FoldTrainings::best_iterations(size_t most, size_t patience, double min_p
     return growth.best();
 }
 
+// Values of leaves, and what splits gained of all rows, are parts of a mean.
+Model FoldTrainings::mean(size_t iterations) const {
+    Model mean = model(0);
+    mean.trees.clear();
+    mean.log.clear();
+    mean.baseline.reset();
+    mean.bases = {0};
+    mean.rows = mean.holdout_rows = 0;
+    for (const TargetRows& part : folds_.parts()) mean.rows += part.rows().size();
+    const double share = 1 / static_cast<double>(folds_.folds());
+    for (size_t f = 0; f < folds_.folds(); f++) {
+        const Model& one = model(f);
+        const double of_gain = share * static_cast<double>(mean.rows) / static_cast<double>(one.rows);
+        mean.bases[0] += share * one.bases[0];
+        for (Tree tree : first_trees(one, iterations)) {
+            for (Node& node : tree) {
+                node.value *= share;
+                node.gain *= of_gain;
+            }
+            mean.trees.push_back(std::move(tree));
+        }
+    }
+    mean.options.trees = std::max(1, static_cast<int>(mean.trees.size()));
+    return mean;
+}
+
 const Model& FoldTrainings::model(size_t fold) const {
     return members_[fold]->training.model();
 }

@@ -21,6 +21,8 @@ class FoldTrainings {
     // rows. To be called once.
     size_t best_iterations(size_t most, size_t patience, double min_progress = 0);
 
+    // Returns the model whose predictions are the mean of theirs after so many iterations.
+    Model mean(size_t iterations) const;
     // Of the training without this fold.
     const Model& model(size_t fold) const;
 

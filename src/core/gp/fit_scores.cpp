@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace btml::gp {
 
-double HeldOutScore::mean_nll_student_t(RunContext& context) {
-    const std::span<double> z = errors.z();
+double HeldOutScore::mean_nll_student_t(RunContext& context) const {
+    Buffer<double> z = errors.z();
     std::sort(z.begin(), z.end(), [&](double a, double b) {
         context.worked(1);
         return a < b;
     });
-    return errors.mean_nll(uncertainty::likeliest_student_t(z, context));
+    return errors.mean_nll(uncertainty::likeliest_student_t(z.span(), context));
 }
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context) {
@@ -30,6 +31,22 @@ HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& c
         context);
     sums.rows = rows.rows();
     return sums;
+}
+
+LeaveOneOut score_of(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
+                     RunContext& context) {
+    static constexpr double quantile_90 = 1.6448536269514722;
+    double nll = 0, squares = 0, covered = 0;
+    context.for_each(errors.size(), 8, [&](size_t i) {
+        const double error = errors.errors()[i], deviation = errors.deviations()[i], z = error / deviation;
+        nll += (std::log(2 * std::numbers::pi) + z * z) / 2 + std::log(deviation);
+        squares += error * error;
+        covered += std::fabs(z) <= quantile_90;
+    });
+    const double rows = static_cast<double>(errors.size());
+    LeaveOneOut score{errors.size(), nll / rows, std::sqrt(squares / rows), covered / rows};
+    if (student.scale > 0) score.mean_nll_student_t = errors.mean_nll(student);
+    return score;
 }
 
 bool is_clearly_better(double nll, double than, size_t rows) {

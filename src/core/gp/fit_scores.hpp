@@ -13,12 +13,15 @@ struct HeldOutScore {
     uint64_t rows = 0;
     uncertainty::StandardisedErrors errors;
 
-    // Returns the mean negative log density under the Student t distribution that is the likeliest for the errors,
-    // whose order is lost.
-    double mean_nll_student_t(RunContext& context);
+    // Returns the mean negative log density under the Student t distribution that is the likeliest for the errors.
+    double mean_nll_student_t(RunContext& context) const;
 };
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
+
+// Returns the score of rows left out, with that under the distribution where it has a density.
+LeaveOneOut score_of(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
+                     RunContext& context);
 
 // Says whether a mean negative log density of so many rows is lower than another by more than chance: by half a nat of
 // one row, and of more rows by less, as the root of their number.

@@ -8,6 +8,8 @@
 #include "core/gp/varying_noise.hpp"
 
 #include <cmath>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace btml::gp {
@@ -29,6 +31,17 @@ bool is_constant(const TreesFit& trees) {
     return trees.mean.trees().trees.empty();
 }
 
+// Returns the factor of variances by which rows that no tree knows are off by as many deviations as all rows are: of
+// their mean magnitudes, which a few that are far off say less of than of squares. Few rows say little of it.
+double variance_factor(std::span<const double> z, std::span<const size_t> spared) {
+    static constexpr double rows_of_half_trust = 50;
+    double of_all = 0, of_spared = 0;
+    for (const double each : z) of_all += std::fabs(each) / static_cast<double>(z.size());
+    for (const size_t i : spared) of_spared += std::fabs(z[i]) / static_cast<double>(spared.size());
+    const double factor = of_spared / of_all * (of_spared / of_all), rows = static_cast<double>(spared.size());
+    return std::isnormal(factor) ? std::pow(factor, rows / (rows + rows_of_half_trust)) : 1;
+}
+
 class MeanChoice {
   public:
     MeanChoice(const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
@@ -41,8 +54,8 @@ class MeanChoice {
     // Parts of the time, which takes longer where all kernels are tried: of the trees, and of those with a process.
     double part_of_trees() const { return options_.kernel == KernelChoice::automatic ? 0.1 : 0.4; }
     static constexpr double part_over_trees = 0.2;
-    // Of so many rows, nearly all are in the sample, and trees of all compare with it.
-    static constexpr size_t few_rows = SampleFit::max_rows + SampleFit::max_rows / 4;
+    // Of so many rows, all but the spared ones are a sample, and trees of all compare with it.
+    static constexpr size_t few_rows = SampleFit::max_rows + SampleFit::max_rows / 7;
 
     template <class Body>
     auto time(const char* phase, const Body& body);
@@ -109,25 +122,36 @@ void MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
     });
 }
 
-// The process' scores become those of the targets.
+// The process' scores become those of the targets: of rows that are spared, or where too few of them were left out, of
+// all that were.
 void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees) {
+    static constexpr size_t few = 25;
     Model& model = trained.result.model;
     const std::vector<uint32_t> some = scored_rows(trees.errors.size(), static_cast<uint64_t>(options_.seed));
-    const std::span<const double> errors = trained.left_out.errors();
-    const bool is_part = errors.size() != trees.errors.size();
-    double logarithms = 0, squares = 0;
-    context_.for_each(errors.size(), 4, [&](size_t i) {
-        const double deviation = trees.deviations[is_part ? some[i] : i], error = deviation * errors[i];
-        logarithms += std::log(deviation);
-        squares += error * error;
+    const uncertainty::StandardisedErrors& all = trained.left_out;
+    const bool is_part = all.size() != trees.errors.size();
+    const auto row_of = [&](size_t i) { return is_part ? some[i] : i; };
+    std::vector<size_t> known;
+    for (size_t i = 0; i < all.size(); i++)
+        if (trees.is_spared[row_of(i)]) known.push_back(i);
+    double factor = 1;
+    if (known.size() >= few) {
+        factor = variance_factor(all.z().span(), known);
+    } else {
+        known.resize(all.size());
+        std::iota(known.begin(), known.end(), size_t{0});
+    }
+    uncertainty::StandardisedErrors errors(context_); // in the target's units
+    context_.for_each(known.size(), 4, [&](size_t i) {
+        const double unit = model.scale * trees.deviations[row_of(known[i])], deviation = all.deviations()[known[i]];
+        errors.add(unit * all.errors()[known[i]], unit * unit * factor * deviation * deviation);
     });
-    const double count = static_cast<double>(errors.size());
-    LeaveOneOut& left_out = *model.leave_one_out;
-    left_out.mean_nll += logarithms / count;
-    if (left_out.mean_nll_student_t) *left_out.mean_nll_student_t += logarithms / count;
-    left_out.rmse = model.scale * std::sqrt(squares / count);
+    uncertainty::Calibration& calibration = *model.calibration;
+    if (calibration.method == uncertainty::Method::split_conformal) calibration.divide(std::sqrt(factor));
+    model.leave_one_out = score_of(errors, calibration.student, context_);
+    trees.mean.set_variance_factor(factor);
     model.mean.emplace(std::move(trees.mean));
-    trained.score = left_out.mean_nll_student_t.value_or(left_out.mean_nll);
+    trained.score = model.leave_one_out->mean_nll_student_t.value_or(model.leave_one_out->mean_nll);
     model.holdout_nll.reset();
     model.holdout_rmse.reset();
     if (held_out.choosing.rows() > 0) {
@@ -173,22 +197,31 @@ double MeanChoice::score_over_zero(const TrainingColumns& sample, const Training
 }
 
 // Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
-// kernel that was chosen by all rows. The trees are those of all rows, or where there are none yet, of the sample.
+// kernel that was chosen by all rows. The trees are those of all rows, which know nothing of those that are spared, or
+// where there are none yet, of the sample.
 // Numbers have the places that the targets gave them.
 bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     static constexpr uint64_t stream = 0x6d65616e; // apart from the random bits of searches
     const size_t all = rows.training.rows();
     const Share unknown(context_, 0, 0); // next to the training's
     const bool held_out = rows.are_halves && rows.choosing.rows() >= min_rows_to_choose;
-    const size_t used = std::min(SampleFit::max_rows, held_out ? all : all - all / 5);
-    const size_t scored = std::min(SampleFit::max_rows, held_out ? rows.choosing.rows() : all - used);
     const RandomStream random(static_cast<uint64_t>(options_.seed), stream);
-    const std::vector<uint32_t> mixed = choose(held_out ? used : used + scored, all, random);
-    const auto parts = split(mixed, used, RandomStream(static_cast<uint64_t>(options_.seed), stream + 1));
-    const std::vector<uint32_t>&sampled = parts.first, &left = parts.second;
+    const auto at_most = [](size_t count) { return std::min(SampleFit::max_rows, count); };
+    std::vector<uint32_t> sampled, left;
+    if (held_out) {
+        sampled = choose(at_most(all), all, random);
+    } else if (of_all) {
+        for (uint32_t row = 0; row < all; row++) (of_all->is_spared[row] ? left : sampled).push_back(row);
+    } else {
+        const size_t used = at_most(all - all / 5);
+        const std::vector<uint32_t> mixed = choose(used + at_most(all - used), all, random);
+        std::tie(sampled, left) = split(mixed, used, RandomStream(static_cast<uint64_t>(options_.seed), stream + 1));
+    }
     TrainingColumns sample = select(rows.training, sampled, context_);
-    TrainingColumns others = held_out ? select(rows.choosing, choose(scored, rows.choosing.rows(), random), context_)
-                                      : select(rows.training, left, context_);
+    TrainingColumns others =
+        held_out ? select(rows.choosing, choose(at_most(rows.choosing.rows()), rows.choosing.rows(), random), context_)
+                 : select(rows.training, left, context_);
+    const size_t scored = others.rows();
     const double over_zero = score_over_zero(sample, others, all);
     std::optional<TreesFit> of_sample;
     if (!of_all) of_sample.emplace(fit_trees(sample));
@@ -205,8 +238,8 @@ bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
         over_trees = score(model, others);
         trees.mean = std::move(*model.mean);
     }
-    context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g", used,
-                         scored, over_zero, over_trees));
+    context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g",
+                         sampled.size(), scored, over_zero, over_trees));
     return is_clearly_better(over_trees, over_zero, scored);
 }
 

@@ -94,11 +94,12 @@ Predictor::Score Predictor::score(std::span<const double> features, double targe
     if (const auto* const mixture = std::get_if<Mixture>(&model_.posterior)) {
         for (size_t m = 0; m < latent_.size(); m++) {
             const Member& member = mixture->members[m];
-            density.add(member.weight, latent_[m].mean,
-                        latent_[m].variance + of_trees + member.trie.kernel().noise * noise_over_weight, at);
+            const double variance = latent_[m].variance + member.trie.kernel().noise * noise_over_weight;
+            density.add(member.weight, latent_[m].mean, placement_.variance_factor * variance + of_trees, at);
         }
     } else {
-        density.add(1, latent.mean, latent.variance + of_trees + model_.noise * noise_over_weight, at);
+        const double variance = latent.variance + model_.noise * noise_over_weight;
+        density.add(1, latent.mean, placement_.variance_factor * variance + of_trees, at);
     }
     const Normal observed = in_units({latent.mean, latent.variance + model_.noise * noise_over_weight});
     return {density.log() - std::log(unit), observed.mean, observed.variance};

@@ -79,7 +79,7 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
 }
 
 double Sampler::mean(size_t member, size_t point) const {
-    return sum_ ? sum_->mean(point) : posteriors_[member].mean(point);
+    return sum_ ? sum_->mean(point) : sparse_ ? sparse_->mean(point) : posteriors_[member].mean(point);
 }
 
 // As OutsideScale says: what is drawn within the ranges, and something of its own at each place.
@@ -88,8 +88,8 @@ void Sampler::go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<d
         const auto& [near, place] = beyond_[point];
         if (near.mean == 1) continue;
         const double turn = (near.mean - near.correlation) * mean(member, point);
-        const double unit = scale_ * placements_[point].deviation,
-                     of_trees = placements_[point].variance / (unit * unit);
+        const double unit = placements_[point].outer_variance(scale_ * scale_),
+                     of_trees = placements_[point].variance / unit;
         const double deviation = std::sqrt(near.rest(signals_[member]) + turn * turn + of_trees);
         values[point] = near.correlation * values[point] + turn + deviation * random_normal(seed ^ place, draw, 0);
     }
@@ -97,6 +97,7 @@ void Sampler::go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<d
 
 void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
     static constexpr uint64_t stream = uint64_t{1} << 63; // apart from those of the posterior
+    size_t member = 0;
     if (sum_) {
         sum_->draw(seed, draw, target);
         go_beyond(seed, draw, 0, target);
@@ -104,13 +105,15 @@ void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
         sparse_->draw(seed, draw, target);
     } else {
         double left = random_unit(seed, stream, draw);
-        size_t member = 0;
         while (member + 1 < weights_.size() && left >= weights_[member]) left -= weights_[member++];
         posteriors_[member].draw(seed, draw, target);
         go_beyond(seed, draw, member, target);
     }
-    for (size_t point = 0; point < points_; point++)
-        target[point] = placements_[point].outer(centre_ + scale_ * target[point]);
+    for (size_t point = 0; point < points_; point++) {
+        const double at = beyond_[point].near.mean * mean(member, point),
+                     spread = std::sqrt(placements_[point].variance_factor);
+        target[point] = placements_[point].outer(centre_ + scale_ * (at + spread * (target[point] - at)));
+    }
 }
 
 } // namespace btml::gp

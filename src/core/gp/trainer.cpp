@@ -410,11 +410,13 @@ void Trainer::calibrate(Model& model) {
     using uncertainty::Method;
     const TrainingColumns& rows = held_out_rows_choose_ ? calibrating_ : choosing_;
     if (rows.rows() > 0) {
-        HeldOutScore sums = score_rows(model, rows, context_);
+        const HeldOutScore sums = score_rows(model, rows, context_);
         if (held_out_rows_choose_) add_to_scores(model, sums, choosing_.rows());
-        model.calibration = uncertainty::calibrate(Method::split_conformal, sums.errors.z(), context_);
+        Buffer<double> z = sums.errors.z();
+        model.calibration = uncertainty::calibrate(Method::split_conformal, {z.data(), z.size()}, context_);
     } else {
-        model.calibration = uncertainty::calibrate(Method::leave_one_out, left_out_.z(), context_);
+        Buffer<double> z = left_out_.z();
+        model.calibration = uncertainty::calibrate(Method::leave_one_out, {z.data(), z.size()}, context_);
     }
     const uncertainty::StudentT& student = model.calibration->student;
     if (student.scale > 0)
@@ -436,15 +438,12 @@ Trained Trainer::fit() {
                                                                     : fit_sparse(smooth_kind(options_.kernel));
     compare_scores(result.model);
     const std::optional<double> held_out = result.model.holdout_nll; // by rows that may choose
-    Buffer<double> z(context_.memory(), "errors of rows");
-    if (options_.varying_noise.value_or(false))
-        for (const double of_row : left_out_.z()) z.push_back(std::isfinite(of_row) ? of_row : 0);
     calibrate(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
     const LeaveOneOut& left_out = *result.model.leave_one_out;
     const double score = held_out.value_or(left_out.mean_nll_student_t.value_or(left_out.mean_nll));
-    return {std::move(result), score, std::move(left_out_), std::move(z)};
+    return {std::move(result), score, std::move(left_out_)};
 }
 
 std::vector<FitResult> Trainer::fit_members() {

@@ -26,7 +26,6 @@ struct Trained {
     FitResult result;
     double score; // mean negative log density: of the rows that choose where there are any, or leaving rows out
     uncertainty::StandardisedErrors left_out; // of training rows, in their order, on the model's scale
-    Buffer<double> z;                         // the same over their deviations, where the noise is to vary
 };
 
 class Trainer {

@@ -14,12 +14,17 @@ size_t folds_of(size_t rows) {
     return rows > many ? 3 : 5;
 }
 
+size_t spared_of(size_t rows) {
+    static constexpr size_t few = 200, most = 4096;
+    return rows < few ? 0 : std::min(rows / 8, most);
+}
+
 // As many trees as rows out of fold are the better for.
 boosting::Options options_of_trees(uint64_t seed) {
     boosting::Options options = boosting::boost_fit_defaults();
     options.objective = boosting::ObjectiveNumber::squared;
     options.trees = 2000;
-    options.early_stopping = 50;
+    options.early_stopping = 25;
     options.seed = static_cast<int64_t>(seed);
     return boosting::completed(options, 0);
 }
@@ -90,7 +95,7 @@ TreesMean::TreesMean(boosting::Model trees, double mean_variance, RunContext& co
 
 Placement TreesMean::at(std::span<const double> features) {
     const double score = log_variance_.scores(features)[0];
-    return {mean_(features), trees_.deviation->factor * trees_.deviation->before_factor(score)};
+    return {mean_(features), trees_.deviation->factor * trees_.deviation->before_factor(score), 0, variance_factor_};
 }
 
 std::vector<double> TreesMean::relevance() const {
@@ -105,14 +110,16 @@ std::vector<double> TreesMean::relevance() const {
 TreesFit fit_trees(const TrainingColumns& rows, const std::vector<Feature>& features, uint64_t seed,
                    RunContext& context) {
     boosting::CrossFit fitted = boosting::cross_fit(dataset_of(rows, features, context), options_of_trees(seed),
-                                                    folds_of(rows.rows()), context);
+                                                    folds_of(rows.rows()), spared_of(rows.rows()), context);
     context.note(format("%zu trees for the mean, %zu for the deviation", fitted.model.trees.size(),
                         fitted.model.deviation->trees.size()));
     fitted.model.log.clear();
     double squares = 0;
     context.for_each(rows.rows(), 1, [&](size_t i) { squares += fitted.deviations[i] * fitted.deviations[i]; });
+    std::vector<bool> is_spared(rows.rows());
+    for (const uint32_t row : fitted.spared) is_spared[row] = true;
     return {TreesMean(std::move(fitted.model), squares / static_cast<double>(rows.rows()), context),
-            std::move(fitted.errors), std::move(fitted.deviations)};
+            std::move(fitted.errors), std::move(fitted.deviations), std::move(is_spared)};
 }
 
 uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunContext& context) {
@@ -127,27 +134,33 @@ uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunCon
     static constexpr uint64_t bytes_of_node = 64; // to predict with, of trees for the mean and for the deviation
     const boosting::Options options = options_of_trees(0);
     const uint64_t leaves = std::min<uint64_t>(options.max_leaves, rows / options.min_leaf_rows + 1);
-    const uint64_t trees = 2 * static_cast<uint64_t>(options.trees) * 2 * leaves * bytes_of_node;
+    const uint64_t trees = 2 * folds_of(rows) * static_cast<uint64_t>(options.trees) * 2 * leaves * bytes_of_node;
     return copied + trees + boosting::cross_fit_bytes(dataset, options, folds_of(rows), context);
 }
 
 void encode(const TreesMean& mean, Writer& writer) {
     writer.section(mean_section, [&] {
         writer.put(mean.mean_variance());
+        writer.put(mean.variance_factor());
         boosting::encode(mean.trees(), writer);
     });
 }
 
 TreesMean decode_trees_mean(Reader& reader, const std::vector<Feature>& features, RunContext& context) {
     const double mean_variance = reader.get_finite();
+    const double variance_factor = reader.get_finite();
     if (!(mean_variance > 0)) corrupt_model("The mean variance of what its trees leave over is not positive.");
+    if (!std::isnormal(variance_factor) || variance_factor < 0)
+        corrupt_model("The factor of variances over its trees is not positive.");
     boosting::Model trees = boosting::decode(reader);
     if (trees.rows == 0) corrupt_model("Its trees have no rows.");
     if (!are_same(trees.features, features)) corrupt_model("Its trees have other features than it.");
     if (trees.scores() != 1 || trees.link() != boosting::Link::identity || trees.imported || trees.offset ||
         !trees.deviation)
         corrupt_model("Its trees are no mean of targets with a deviation.");
-    return TreesMean(std::move(trees), mean_variance, context);
+    TreesMean mean(std::move(trees), mean_variance, context);
+    mean.set_variance_factor(variance_factor);
+    return mean;
 }
 
 } // namespace btml::gp

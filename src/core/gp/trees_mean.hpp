@@ -1,6 +1,7 @@
 // What boosted trees say of a point before a process does: y = m(x) + d(x) · t, where the process is of t. Trees
-// learned the mean m of the targets and the deviation d of what they leave over, and t is learned from their errors out
-// of fold, so that it is what they leave of new rows.
+// learned the mean m of the targets and the deviation d of what they leave over, both as means of trees without a fold
+// of the rows, and t is learned from the errors of those out of fold, which are larger than their mean's of new rows.
+// Spared rows, which no tree knows, tell by how much.
 #pragma once
 
 #include "core/boosting/predictor.hpp"
@@ -12,11 +13,12 @@ namespace btml::gp {
 // Targets are taken to those of the process and back. Where the trees do not know the mean, it has a variance.
 struct Placement {
     double mean = 0, deviation = 1;
-    double variance = 0; // of the mean
+    double variance = 0;        // of the mean
+    double variance_factor = 1; // of the process
 
     double inner(double target) const { return (target - mean) / deviation; }
     double outer(double inner) const { return mean + deviation * inner; }
-    double outer_variance(double inner) const { return deviation * deviation * inner; }
+    double outer_variance(double inner) const { return variance_factor * deviation * deviation * inner; }
 };
 
 class TreesMean {
@@ -25,28 +27,34 @@ class TreesMean {
     // mean_variance. Memory is that of the context.
     TreesMean(boosting::Model trees, double mean_variance, RunContext& context);
 
+    // Sets what the process' variances are of those that errors out of fold taught it.
+    void set_variance_factor(double factor) { variance_factor_ = factor; }
     // Takes features as Predictor does. Not thread-safe (scratch space).
     Placement at(std::span<const double> features);
     const boosting::Model& trees() const { return trees_; }
     double mean_variance() const { return mean_variance_; }
+    double variance_factor() const { return variance_factor_; }
     // Returns by how much splits by each feature decreased the mean square of what is left of the targets: what the
     // mean varies by them.
     std::vector<double> relevance() const;
 
   private:
     boosting::Model trees_;
-    double mean_variance_;
+    double mean_variance_, variance_factor_ = 1;
     boosting::Predictor mean_, log_variance_;
 };
 
 struct TreesFit {
     TreesMean mean;
     Buffer<double> errors, deviations; // by row, out of fold
+    std::vector<bool> is_spared;       // by row: no tree knows it, and its error is that of the mean
 };
 
-// Trains trees on the rows, by folds of them. Errors as of boosting::cross_fit.
+// Trains trees on the rows, by folds of them, but for those that are spared: an eighth of 200 and more, 4,096 at most.
+// Errors as of boosting::cross_fit.
 TreesFit fit_trees(const TrainingColumns& rows, const std::vector<Feature>& features, uint64_t seed,
-                   RunContext& context); // Bytes that this takes, besides the rows.
+                   RunContext& context);
+// Bytes that this takes, besides the rows.
 uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunContext& context);
 
 inline constexpr SectionKind mean_section{"mean", 1};

@@ -32,7 +32,7 @@ class VaryingNoiseTraining {
 
     Trained train(FitRows rows, const Options& options);
     std::optional<Trained> improved(const FitRows& rows, const Trained& before, Logarithms& logarithms);
-    std::vector<uint32_t> rows_with_errors(const TrainingColumns& rows, const Buffer<double>& z) const;
+    std::vector<uint32_t> rows_with_errors(const TrainingColumns& rows, size_t errors) const;
     Options options_of_noise(const Model& before) const;
     VaryingNoise learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms);
     void weigh(TrainingColumns& rows, const VaryingNoise& noise, const Logarithms& logarithms) const;
@@ -49,10 +49,9 @@ Trained VaryingNoiseTraining::train(FitRows rows, const Options& options) {
     return Trainer(std::move(rows), features_, options, estimate_, context_).fit();
 }
 
-// Returns which rows the errors are of.
-std::vector<uint32_t> VaryingNoiseTraining::rows_with_errors(const TrainingColumns& rows,
-                                                             const Buffer<double>& z) const {
-    if (z.size() != rows.rows()) return scored_rows(rows.rows(), static_cast<uint64_t>(options_.seed));
+// Returns which rows so many errors are of.
+std::vector<uint32_t> VaryingNoiseTraining::rows_with_errors(const TrainingColumns& rows, size_t errors) const {
+    if (errors != rows.rows()) return scored_rows(rows.rows(), static_cast<uint64_t>(options_.seed));
     std::vector<uint32_t> all(rows.rows());
     for (uint32_t row = 0; row < all.size(); row++) all[row] = row;
     return all;
@@ -98,18 +97,20 @@ VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise&
 // Takes what the noise of rows was thought to be, and fills in what the second process says: of a row that it knows,
 // given the others.
 VaryingNoise VaryingNoiseTraining::learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms) {
-    const std::vector<uint32_t> known = rows_with_errors(rows, before.z);
+    const std::vector<uint32_t> known = rows_with_errors(rows, before.left_out.size());
+    Buffer<double> z = before.left_out.z();
+    for (double& of_row : z) of_row = std::isfinite(of_row) ? of_row : 0;
     TrainingColumns training = select(rows, known, context_);
     training.weight = Buffer<double>(context_.memory(), "weights");
     Buffer<double> magnitudes(context_.memory(), "noise of rows"), targets(context_.memory(), "noise of rows");
-    context_.for_each(known.size(), 1, [&](size_t i) { magnitudes.push_back(std::fabs(before.z[i])); });
+    context_.for_each(known.size(), 1, [&](size_t i) { magnitudes.push_back(std::fabs(z[i])); });
     const uncertainty::LogSquares squares(std::move(magnitudes), part_of_median, context_);
     static constexpr double min_slope = 0.1; // less comes of errors most of which are 0
     double slope = 0;
     context_.for_each(known.size(), 2,
-                      [&](size_t i) { slope += squares.slope(before.z[i]) / static_cast<double>(known.size()); });
+                      [&](size_t i) { slope += squares.slope(z[i]) / static_cast<double>(known.size()); });
     context_.for_each(known.size(), 4, [&](size_t i) {
-        targets.push_back(squares.of(before.z[i]) / std::max(slope, min_slope) + logarithms[known[i]]);
+        targets.push_back(squares.of(z[i]) / std::max(slope, min_slope) + logarithms[known[i]]);
         training.target[i] = targets[i];
     });
     Trained second = train(FitRows(std::move(training), context_), options_of_noise(before.result.model));
@@ -155,7 +156,7 @@ std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const
     Trained after = train(std::move(weighed), options);
     context_.note(format("negative log density %g, with noise of %g to %g times as much %g", before.score, noise.least,
                          noise.greatest, after.score));
-    const size_t scored = rows.choosing.rows() > 0 ? rows.choosing.rows() : before.z.size();
+    const size_t scored = rows.choosing.rows() > 0 ? rows.choosing.rows() : before.left_out.size();
     after.result.model.evaluations += noise.process.evaluations;
     for (const std::string& warning : before.result.warnings)
         if (std::find(after.result.warnings.begin(), after.result.warnings.end(), warning) ==
@@ -174,7 +175,7 @@ Trained VaryingNoiseTraining::fit(const FitRows& rows) {
         return train(copy(rows, context_), options_);
     }();
     evaluations_ = best.result.model.evaluations;
-    const char* why = best.z.size() < min_rows ? "there are too few rows for it" : nullptr;
+    const char* why = best.left_out.size() < min_rows ? "there are too few rows for it" : nullptr;
     Logarithms logarithms(context_.memory(), "noise of rows", rows.training.rows(), 0.0);
     const Share rounds(context_, first_is_trained, 1);
     for (size_t round = 0; round < max_rounds && !why; round++) {

@@ -40,10 +40,21 @@ double Calibration::quantile(double q) const {
     return kept[is_lower && !is_kept ? above - 1 : above];
 }
 
+void Calibration::divide(double factor) {
+    for (double& z : kept) z /= factor;
+    student.scale /= factor;
+}
+
+Buffer<double> StandardisedErrors::z() const {
+    Buffer<double> z(context_->memory(), what);
+    context_->for_each(size(), 2, [&](size_t i) { z.push_back(z_of(i)); });
+    return z;
+}
+
 double StandardisedErrors::mean_nll(const StudentT& student) const {
-    double sum = log_deviations_;
-    context_->for_each(z_.size(), 4, [&](size_t i) { sum += student.nll(z_[i]); });
-    return sum / static_cast<double>(z_.size());
+    double sum = 0;
+    context_->for_each(size(), 8, [&](size_t i) { sum += student.nll(z_of(i)) + std::log(deviations_[i]); });
+    return sum / static_cast<double>(size());
 }
 
 uint64_t rows_for_quantile(double q) {

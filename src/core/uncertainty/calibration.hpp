@@ -31,29 +31,35 @@ struct Calibration {
     // Returns what z of another row is at most with probability q, or q < ½: at least with 1 − q. It is rounded away
     // from the middle, to a rank and to one that is kept, and infinite where the rows are too few.
     double quantile(double q) const;
+    // Makes z those of deviations that are this factor of what they were.
+    void divide(double factor);
 };
 
-// What predictions of rows were off, each over the deviation that it came with.
+// What predictions of rows were off, and the deviations that they came with.
 class StandardisedErrors {
   public:
     explicit StandardisedErrors(RunContext& context)
-        : context_(&context), errors_(context.memory(), "errors of rows"), z_(context.memory(), "errors of rows") {}
+        : context_(&context), errors_(context.memory(), what), deviations_(context.memory(), what) {}
 
     void add(double error, double variance) {
         errors_.push_back(error);
-        z_.push_back(error / std::sqrt(variance));
-        log_deviations_ += std::log(variance) / 2;
+        deviations_.push_back(std::sqrt(variance));
     }
+    size_t size() const { return errors_.size(); }
+    // Are in the order of the rows.
+    std::span<const double> errors() const { return errors_.span(); }
+    std::span<const double> deviations() const { return deviations_.span(); }
+    Buffer<double> z() const;
     // Returns the mean −ln of the density of the rows' targets, where z has this distribution.
     double mean_nll(const StudentT& student) const;
-    std::span<double> z() { return {z_.data(), z_.size()}; }
-    // Returns the errors by themselves, in the order of the rows.
-    std::span<const double> errors() const { return errors_.span(); }
 
   private:
+    static constexpr const char* what = "errors of rows";
+
+    double z_of(size_t i) const { return errors_[i] / deviations_[i]; }
+
     RunContext* context_;
-    Buffer<double> errors_, z_;
-    double log_deviations_ = 0;
+    Buffer<double> errors_, deviations_;
 };
 
 // Returns the least number of rows whose quantiles q and 1 − q are finite.

@@ -41,10 +41,10 @@ Options options_of(int trees) {
 
 // What trainings share: folds and bins of the data.
 struct Shared {
-    Shared(const PlainData& plain, size_t folds, RunContext& context)
+    Shared(const PlainData& plain, size_t folds, RunContext& context, size_t spared = 0)
         : team(context),
           dataset(to_dataset(plain, context)),
-          fitting(dataset, folds, 7, team, context),
+          fitting(dataset, folds, spared, 7, team, context),
           data(bin(dataset, team, context)) {}
 
     static BinnedData bin(Dataset& dataset, ThreadTeam& team, RunContext& context) {
@@ -144,6 +144,60 @@ TEST(FoldTrainings, FindWhatOneAfterTheOtherFinds) {
 }
 
 // A training comes to rest once its leaves have the mean of their rows and are never split.
+TEST(CrossFitting, SparedRowsAreInNoFold) {
+    QuietContext context;
+    size_t trained = 0;
+    for (size_t fold = 0; fold < 3; fold++)
+        trained += Shared(steps(200, 3), 3, context).fitting.rows(fold).rows().size();
+    for (const size_t spared : {size_t{0}, size_t{1}, size_t{25}, trained - 3}) {
+        Shared shared(steps(200, 3), 3, context, spared);
+        std::vector<size_t> part_of(200, 3); // what is not trained on is ignored, too
+        for (size_t part = 0; part < shared.fitting.parts().size(); part++)
+            for (const uint32_t row : shared.fitting.parts()[part].rows()) part_of[row] = part;
+        EXPECT_EQ(shared.fitting.spared().rows().size(), spared);
+        EXPECT_EQ(std::count(part_of.begin(), part_of.end(), 3), static_cast<ptrdiff_t>(200 - trained + spared));
+        for (size_t fold = 0; fold < 3; fold++) {
+            EXPECT_NEAR(static_cast<double>(shared.fitting.rows(fold).rows().size()),
+                        static_cast<double>(trained - spared) / 3, 1);
+            const Dataset without = shared.fitting.without(fold);
+            for (size_t row = 0; row < 200; row++)
+                EXPECT_EQ(static_cast<Role>(without.holdout[row]), part_of[row] == fold ? Role::holdout
+                                                                   : part_of[row] == 3  ? Role::ignored
+                                                                                        : Role::train);
+        }
+    }
+    EXPECT_EQ(caught([&] { Shared(steps(200, 3), 3, context, trained - 2); }).code, ErrorCode::invalid_argument);
+}
+
+TEST(FoldTrainings, TheirMeanPredictsTheMean) {
+    QuietContext context;
+    Shared shared(steps(300, 4), 3, context, 40);
+    Options options;
+    options.trees = 20;
+    FoldTrainings trainings(
+        shared.fitting, [&](size_t fold) { return shared.fitting.without(fold); }, options, shared.data, "trees",
+        shared.team, context);
+    trainings.best_iterations(20, 20);
+    const Model mean = trainings.mean(7);
+    EXPECT_EQ(mean.trees.size(), 21u);
+    EXPECT_EQ(mean.rows, trainings.model(0).rows + shared.fitting.rows(0).rows().size() + 40);
+    const auto residuals = [&](const Model& model, std::span<const Tree> trees) {
+        return shared.fitting.spared().residuals(model, trees, shared.data, shared.team, context);
+    };
+    std::vector<double> expected(40, 0.0);
+    double gain = 0, of_folds = 0;
+    for (const Tree& tree : mean.trees) gain += tree[0].gain / static_cast<double>(mean.rows);
+    for (size_t fold = 0; fold < 3; fold++) {
+        const Model& model = trainings.model(fold);
+        const Buffer<double> of_fold = residuals(model, first_trees(model, 7));
+        for (size_t i = 0; i < 40; i++) expected[i] += of_fold[i] / 3;
+        for (const Tree& tree : first_trees(model, 7)) of_folds += tree[0].gain / static_cast<double>(model.rows) / 3;
+    }
+    const Buffer<double> found = residuals(mean, mean.trees);
+    for (size_t i = 0; i < 40; i++) EXPECT_NEAR(found[i], expected[i], 1e-12);
+    EXPECT_NEAR(gain, of_folds, 1e-12 * of_folds);
+}
+
 TEST(FoldTrainings, OneMayHaveNothingLeftToLearn) {
     PlainData data = steps(200, 2);
     for (double& y : data.target) y = 3;

@@ -132,7 +132,7 @@ inline void expect_memory_is_estimated(const std::function<Dataset(RunContext&)>
     const Dataset data = make_data(large);
     const uint64_t held = large.memory().used();
     bool enough = false;
-    for (uint64_t limit = held; limit < 500 * held && !enough; limit += limit / 4) {
+    for (uint64_t limit = held; limit < 2000 * held && !enough; limit += limit / 4) {
         QuietContext context(1, limit);
         bool made = false;
         const auto refusal = btml::test::caught([&] {

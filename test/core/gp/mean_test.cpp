@@ -63,7 +63,9 @@ FitRows fit_rows_of(const std::vector<PlainRow>& rows, const DataShape& shape, R
 struct ByHand {
     TreesFit trees;
     Model process;
-    std::vector<double> errors; // of the process, on its scale
+    std::vector<double> errors, deviations; // of the process, on its scale
+    std::vector<size_t> spared;             // rows, or all where these are few
+    double factor = 1;
 
     ByHand(const std::vector<PlainRow>& rows, const DataShape& shape, Options options, RunContext& context)
         : trees(fit_trees_of(rows, shape, options, context)) {
@@ -77,6 +79,23 @@ struct ByHand {
         Trained trained = Trainer(std::move(given), features, options, FitMemory(dataset, options), context).fit();
         process = std::move(trained.result.model);
         errors.assign(trained.left_out.errors().begin(), trained.left_out.errors().end());
+        deviations.assign(trained.left_out.deviations().begin(), trained.left_out.deviations().end());
+        double of_all = 0, of_spared = 0;
+        for (size_t i = 0; i < errors.size(); i++) {
+            const double z = std::abs(errors[i] / deviations[i]);
+            of_all += z;
+            if (trees.is_spared[i]) {
+                of_spared += z;
+                spared.push_back(i);
+            }
+        }
+        const double count = static_cast<double>(spared.size()), all = static_cast<double>(errors.size());
+        if (count >= 25) {
+            factor = std::pow(of_spared / count / (of_all / all), 2 * count / (count + 50));
+        } else {
+            spared.clear();
+            for (size_t i = 0; i < errors.size(); i++) spared.push_back(i);
+        }
     }
     static TreesFit fit_trees_of(const std::vector<PlainRow>& rows, const DataShape& shape, const Options& options,
                                  RunContext& context) {
@@ -90,7 +109,7 @@ struct ByHand {
             spread(boosting::log_variance_of(trees.mean.trees()), context);
         const double deviation = trees.mean.trees().deviation->factor * std::exp(spread.scores(features)[0] / 2);
         const Normal inner = Predictor(process).observation(features);
-        return {mean(features) + deviation * inner.mean, deviation * deviation * inner.variance};
+        return {mean(features) + deviation * inner.mean, factor * deviation * deviation * inner.variance};
     }
 };
 
@@ -128,16 +147,20 @@ TEST(GpMean, IsThatOfTreesAndProcess) {
                 expect_near(*model.holdout_nll, nll / held_out);
                 expect_near(*model.holdout_rmse, std::sqrt(squares / held_out));
             }
-            // Rows left out: what trees leave out of fold, in the target's units.
+            // Rows left out that no tree knows, in the target's units.
             double logarithms = 0, sum = 0;
-            for (size_t i = 0; i < by_hand.errors.size(); i++) {
-                const double error = by_hand.errors[i] * by_hand.process.scale * by_hand.trees.deviations[i];
-                sum += error * error;
-                logarithms += std::log(by_hand.trees.deviations[i]);
+            for (const size_t i : by_hand.spared) {
+                const double unit = by_hand.process.scale * by_hand.trees.deviations[i];
+                const double variance = by_hand.factor * std::pow(unit * by_hand.deviations[i], 2);
+                const double square = std::pow(unit * by_hand.errors[i], 2);
+                sum += square;
+                logarithms += (std::log(2 * std::numbers::pi * variance) + square / variance) / 2;
             }
-            const auto count = static_cast<double>(by_hand.errors.size());
+            const auto count = static_cast<double>(by_hand.spared.size());
+            EXPECT_EQ(count, seed == 2 ? by_hand.errors.size() : 32);
+            EXPECT_EQ(model.leave_one_out->rows, by_hand.spared.size());
             expect_near(model.leave_one_out->rmse, std::sqrt(sum / count));
-            expect_near(model.leave_one_out->mean_nll, by_hand.process.leave_one_out->mean_nll + logarithms / count);
+            expect_near(model.leave_one_out->mean_nll, logarithms / count);
             EXPECT_FALSE(model.log_likelihood());
         }
     }
@@ -237,11 +260,13 @@ TEST(GpMean, HostileBytes) {
 TEST(GpMean, OnlyTreesThatCanBeOne) {
     QuietContext context;
     const Model model = fit_rows(stepped_rows(250, 4), over_trees(Combine::mixture), {}, context).model;
+    double factor = 0.5;
     const auto refusal_of = [&](const auto& change) {
         boosting::Model trees = model.mean->trees();
         change(trees);
         Writer writer(context);
         writer.put(1.0);
+        writer.put(factor);
         boosting::encode(trees, writer);
         Reader reader(writer.bytes());
         return caught([&] { decode_trees_mean(reader, model.features, context); }).detail;
@@ -254,6 +279,10 @@ TEST(GpMean, OnlyTreesThatCanBeOne) {
     EXPECT_EQ(refusal_of([](boosting::Model& trees) { trees.deviation.reset(); }),
               "Its trees are no mean of targets with a deviation.");
     EXPECT_EQ(refusal_of([](boosting::Model& trees) { trees.rows = 0; }), "Its trees have no rows.");
+    for (const double odd : {0.0, -1.0, 1e-320}) {
+        factor = odd;
+        EXPECT_EQ(refusal_of([](boosting::Model&) {}), "The factor of variances over its trees is not positive.");
+    }
 }
 
 TEST(GpMean, UpdatesKeepTheTrees) {
@@ -330,6 +359,36 @@ TEST(GpMean, TreesKnowLittleBeyondTheEdge) {
         EXPECT_NEAR(predictor.observation(std::vector<double>{3, 5, 1}).mean, 15, 1);
     }
     EXPECT_GE(covered / all, 0.88);
+}
+
+// Trees for slopes, whose mean predicts better than those without a fold, from whose errors the process learned.
+TEST(GpMean, DeviationsAreThoseOfNewRows) {
+    QuietContext context(2);
+    const auto sloping = [](size_t count, uint64_t seed) {
+        Random random(seed + 1000);
+        std::vector<PlainRow> rows = random_rows(count, seed);
+        for (PlainRow& row : rows) {
+            row.x2 = 10 * random.unit();
+            row.y = row.x2 * std::sin(row.x1) + std::cos(2 * row.x2) + 0.1 * random.normal();
+        }
+        return rows;
+    };
+    double squares = 0, errors = 0, factor = 0, told = 0;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        Model model = fit_rows(sloping(3000, seed), over_trees(Combine::mixture), {}, context).model;
+        EXPECT_EQ(model.leave_one_out->rows, 375u);
+        told += std::pow(model.leave_one_out->rmse, 2) / 6;
+        factor += model.mean->variance_factor() / 6;
+        Predictor predictor(model);
+        for (const PlainRow& row : sloping(1000, seed + 100)) {
+            const Normal at = predictor.observation(features_of(row));
+            squares += (row.y - at.mean) * (row.y - at.mean) / at.variance / 6000;
+            errors += (row.y - at.mean) * (row.y - at.mean) / 6000;
+        }
+    }
+    EXPECT_LT(factor, 0.95);
+    EXPECT_NEAR(squares, 1, 0.05);
+    EXPECT_NEAR(told / errors, 1, 0.1);
 }
 
 TEST(GpMean, IntervalsCoverNewRows) {

@@ -12,6 +12,7 @@ class SparseSampler {
 
     // A function of (seed, draw) and the points; on the scale of the targets.
     void draw(uint64_t seed, uint64_t draw, std::span<double> to) const;
+    double mean(size_t point) const { return means_[point]; }
 
   private:
     Buffer<double> means_, factor_; // factor_: L, with LL' the covariances
