@@ -49,12 +49,12 @@ CREATE FUNCTION btml.gp_leave_one_out(model btml.model, OUT n bigint, OUT mean_n
     OUT coverage_90 float8, OUT mean_nll_student_t float8) RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'btml_gp_leave_one_out';
 COMMENT ON FUNCTION btml.gp_leave_one_out(btml.model) IS
-'every training row predicted from all the others by the kernels of the fit: n rows, the mean negative log density (nats, in
+'training rows, each predicted from all the others by the kernels of the fit: n rows, the mean negative log density (nats, in
 the target''s units), the root of the mean squared error, the share of rows in the central 90 % interval, and the mean negative
 log density of btml.predict_distribution; of a mixture
 exactly, of a sum by estimates that are optimistic where noise is small, of boosted members as if the other rows'' residuals
 stayed, of a smooth kernel 50,000 rows at most, with the exemplars of the fit, of boosted
-trees out of fold, over boosted trees of the rows in no fold; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
+trees out of fold; over boosted trees of the rows in no fold, as if normal; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
 
 CREATE FUNCTION btml.gp_relevance(model btml.model, OUT feature text, OUT weight float8) RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_relevance';

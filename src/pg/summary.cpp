@@ -122,7 +122,7 @@ void add_mean(JsonWriter& json, const gp::Model& model) {
     json.add("of_mean", trees.trees.size());
     json.add("of_deviation", trees.deviation->trees.size());
     json.add("rows", trees.rows);
-    json.add("variance_factor", model.mean->variance_factor());
+    json.add("variance_ratio", model.mean->variance_ratio());
     json.end_object();
 }
 

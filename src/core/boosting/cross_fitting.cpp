@@ -71,12 +71,12 @@ CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, size_t spared, 
     };
     const Buffer<uint32_t> shuffled = shuffled_target_rows(dataset, is_trained, seed, team, context);
     if (shuffled.size() < folds + spared)
-        throw Error(
-            ErrorCode::invalid_argument,
-            format("what is learned out of %zu folds needs %zu rows of the target's table to train on", folds, folds));
+        throw Error(ErrorCode::invalid_argument,
+                    format("what is learned out of %zu folds needs %zu rows of the target's table to train on", folds,
+                           folds + spared));
     Buffer<uint16_t> fold(context.memory(), what, dataset.tables[dataset.target_table].rows, 0);
     for (size_t i = 0, taken = 0; i < shuffled.size(); i++) {
-        const bool is_spared = (i + 1) * spared / shuffled.size() > taken; // evenly
+        const bool is_spared = (i + 1) * spared / shuffled.size() > taken; // deals spared rows out evenly
         fold[shuffled[i]] = static_cast<uint16_t>(is_spared ? folds : (i - taken) % folds);
         taken += is_spared;
     }

@@ -18,7 +18,7 @@ class CrossFitting {
     size_t folds() const { return parts_.size() - 1; }
     const TargetRows& rows(size_t fold) const { return parts_[fold]; }
     const TargetRows& spared() const { return parts_.back(); }
-    // The folds, and then the rows that are spared.
+    // Returns the folds, and after them the rows that are spared.
     std::span<const TargetRows> parts() const { return parts_; }
 
     // Returns what a training takes: rows of the fold are held out, all others but spared ones trained on.

@@ -186,7 +186,7 @@ size_t FoldTrainings::best_iterations(size_t most, size_t patience, double min_p
     return growth.best();
 }
 
-// Values of leaves, and what splits gained of all rows, are parts of a mean.
+// A mean takes its share of each training's leaves, and of what splits gained a row.
 Model FoldTrainings::mean(size_t iterations) const {
     Model mean = model(0);
     mean.trees.clear();

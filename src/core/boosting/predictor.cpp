@@ -22,7 +22,7 @@ class Predictor::Scorer {
 namespace {
 
 constexpr char what[] = "a model ready to predict";
-constexpr size_t mask_limit = size_t{32} << 20; // bytes of masks, with which a model fits into a default cache
+constexpr size_t mask_limit = size_t{32} << 20; // bytes of masks, which leave room for the trees in a session's cache
 
 bool sums_floats(const Model& model) {
     return model.imported && model.imported->single_precision;

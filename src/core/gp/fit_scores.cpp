@@ -33,8 +33,18 @@ HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& c
     return sums;
 }
 
-LeaveOneOut score_of(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
-                     RunContext& context) {
+uncertainty::Calibration calibration_by(const uncertainty::StandardisedErrors& errors, uncertainty::Method method,
+                                        RunContext& context) {
+    Buffer<double> z = errors.z();
+    return uncertainty::calibrate(method, {z.data(), z.size()}, context);
+}
+
+double calibrated_nll(const LeaveOneOut& score) {
+    return score.mean_nll_student_t.value_or(score.mean_nll);
+}
+
+LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
+                           RunContext& context) {
     static constexpr double quantile_90 = 1.6448536269514722;
     double nll = 0, squares = 0, covered = 0;
     context.for_each(errors.size(), 8, [&](size_t i) {

@@ -19,9 +19,13 @@ struct HeldOutScore {
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
-// Returns the score of rows left out, with that under the distribution where it has a density.
-LeaveOneOut score_of(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
-                     RunContext& context);
+// Returns the score of rows left out, of normal distributions and of this one where it has a density.
+LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
+                           RunContext& context);
+// Returns the mean negative log density by the calibration, or where it has none, the normal distributions.
+double calibrated_nll(const LeaveOneOut& score);
+uncertainty::Calibration calibration_by(const uncertainty::StandardisedErrors& errors, uncertainty::Method method,
+                                        RunContext& context);
 
 // Says whether a mean negative log density of so many rows is lower than another by more than chance: by half a nat of
 // one row, and of more rows by less, as the root of their number.

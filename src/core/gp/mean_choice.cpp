@@ -31,15 +31,18 @@ bool is_constant(const TreesFit& trees) {
     return trees.mean.trees().trees.empty();
 }
 
-// Returns the factor of variances by which rows that no tree knows are off by as many deviations as all rows are: of
-// their mean magnitudes, which a few that are far off say less of than of squares. Few rows say little of it.
-double variance_factor(std::span<const double> z, std::span<const size_t> spared) {
+// Returns the square of the ratio of mean |z|, of spared rows to all: of magnitudes, which a few rows that are far off
+// say less of than of squares. It is drawn towards 1 where spared rows are few.
+double ratio_of_variances(std::span<const double> z, std::span<const size_t> spared) {
     static constexpr double rows_of_half_trust = 50;
+    const auto magnitude = [&](size_t i) { return std::isfinite(z[i]) ? std::fabs(z[i]) : 0; };
     double of_all = 0, of_spared = 0;
-    for (const double each : z) of_all += std::fabs(each) / static_cast<double>(z.size());
-    for (const size_t i : spared) of_spared += std::fabs(z[i]) / static_cast<double>(spared.size());
-    const double factor = of_spared / of_all * (of_spared / of_all), rows = static_cast<double>(spared.size());
-    return std::isnormal(factor) ? std::pow(factor, rows / (rows + rows_of_half_trust)) : 1;
+    for (size_t i = 0; i < z.size(); i++) of_all += magnitude(i) / static_cast<double>(z.size());
+    for (const size_t i : spared) of_spared += magnitude(i) / static_cast<double>(spared.size());
+    const double ratio = of_spared / of_all * (of_spared / of_all), rows = static_cast<double>(spared.size());
+    if (!std::isnormal(ratio)) return 1;
+    return std::clamp(std::pow(ratio, rows / (rows + rows_of_half_trust)), TreesMean::min_variance_ratio,
+                      TreesMean::max_variance_ratio);
 }
 
 class MeanChoice {
@@ -72,7 +75,9 @@ class MeanChoice {
     template <class RowOf>
     double take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of);
     void take_trees(TrainingColumns& rows, TreesMean& mean);
+    std::vector<size_t> places_of(const Trained& trained, const std::vector<bool>& rows) const;
     void place(Trained& trained, const FitRows& held_out, TreesFit trees);
+    double score_at(const Trained& trained, const std::vector<bool>& rows) const;
 
     const std::vector<Feature>& features_;
     const Options& options_;
@@ -122,44 +127,63 @@ void MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
     });
 }
 
-// The process' scores become those of the targets: of rows that are spared, or where too few of them were left out, of
-// all that were.
-void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees) {
-    static constexpr size_t few = 25;
-    Model& model = trained.result.model;
-    const std::vector<uint32_t> some = scored_rows(trees.errors.size(), static_cast<uint64_t>(options_.seed));
-    const uncertainty::StandardisedErrors& all = trained.left_out;
-    const bool is_part = all.size() != trees.errors.size();
-    const auto row_of = [&](size_t i) { return is_part ? some[i] : i; };
-    std::vector<size_t> known;
-    for (size_t i = 0; i < all.size(); i++)
-        if (trees.is_spared[row_of(i)]) known.push_back(i);
-    double factor = 1;
-    if (known.size() >= few) {
-        factor = variance_factor(all.z().span(), known);
-    } else {
-        known.resize(all.size());
-        std::iota(known.begin(), known.end(), size_t{0});
+// Returns which of the errors are of some rows, or where these are next to none, all.
+std::vector<size_t> MeanChoice::places_of(const Trained& trained, const std::vector<bool>& rows) const {
+    static constexpr size_t min_rows = 25;
+    const size_t count = trained.left_out.size();
+    const std::vector<uint32_t> some = scored_rows(rows.size(), static_cast<uint64_t>(options_.seed));
+    std::vector<size_t> places;
+    for (size_t i = 0; i < count; i++)
+        if (rows[count == rows.size() ? i : some[i]]) places.push_back(i);
+    if (places.size() < min_rows) {
+        places.resize(count);
+        std::iota(places.begin(), places.end(), size_t{0});
     }
+    return places;
+}
+
+// The process' scores become those of the targets, and its variances those at new rows. Rows held out calibrate by
+// what the whole predicts, which beyond the training range is no more than a part of what the trees say.
+void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees) {
+    using uncertainty::Method;
+    Model& model = trained.result.model;
+    const uncertainty::StandardisedErrors& all = trained.left_out;
+    const std::vector<size_t> scored = places_of(trained, trees.is_spared);
+    const double ratio = scored.size() < all.size() ? ratio_of_variances(all.z().span(), scored) : 1;
+    const std::vector<uint32_t> some = scored_rows(trees.errors.size(), static_cast<uint64_t>(options_.seed));
     uncertainty::StandardisedErrors errors(context_); // in the target's units
-    context_.for_each(known.size(), 4, [&](size_t i) {
-        const double unit = model.scale * trees.deviations[row_of(known[i])], deviation = all.deviations()[known[i]];
-        errors.add(unit * all.errors()[known[i]], unit * unit * factor * deviation * deviation);
+    context_.for_each(scored.size(), 4, [&](size_t i) {
+        const size_t at = scored[i], row = all.size() == trees.errors.size() ? at : some[at];
+        const double unit = model.scale * trees.deviations[row], deviation = all.deviations()[at];
+        errors.add(unit * all.errors()[at], unit * unit * ratio * deviation * deviation);
     });
-    uncertainty::Calibration& calibration = *model.calibration;
-    if (calibration.method == uncertainty::Method::split_conformal) calibration.divide(std::sqrt(factor));
-    model.leave_one_out = score_of(errors, calibration.student, context_);
-    trees.mean.set_variance_factor(factor);
+    trees.mean.set_variance_ratio(ratio);
     model.mean.emplace(std::move(trees.mean));
-    trained.score = model.leave_one_out->mean_nll_student_t.value_or(model.leave_one_out->mean_nll);
     model.holdout_nll.reset();
     model.holdout_rmse.reset();
-    if (held_out.choosing.rows() > 0) {
-        add_to_scores(model, score_rows(model, held_out.choosing, context_), 0);
-        trained.score = *model.holdout_nll;
+    const auto score_held_out = [&](const TrainingColumns& rows, uint64_t before, bool calibrates) {
+        if (rows.rows() == 0) return;
+        const HeldOutScore sums = score_rows(model, rows, context_);
+        add_to_scores(model, sums, before);
+        if (calibrates) model.calibration = calibration_by(sums.errors, Method::split_conformal, context_);
+    };
+    score_held_out(held_out.choosing, 0, !held_out.are_halves);
+    const std::optional<double> of_choosing = model.holdout_nll;
+    if (held_out.are_halves) score_held_out(held_out.calibrating, held_out.choosing.rows(), true);
+    model.leave_one_out = left_out_score(errors, model.calibration->student, context_);
+    trained.score = of_choosing.value_or(calibrated_nll(*model.leave_one_out));
+}
+
+// Returns the score of a process of targets as they are, of these rows.
+double MeanChoice::score_at(const Trained& trained, const std::vector<bool>& rows) const {
+    const Model& model = trained.result.model;
+    const uncertainty::StandardisedErrors& all = trained.left_out;
+    uncertainty::StandardisedErrors errors(context_);
+    for (const size_t i : places_of(trained, rows)) {
+        const double deviation = model.scale * all.deviations()[i];
+        errors.add(model.scale * all.errors()[i], deviation * deviation);
     }
-    if (held_out.are_halves && held_out.calibrating.rows() > 0)
-        add_to_scores(model, score_rows(model, held_out.calibrating, context_), held_out.choosing.rows());
+    return calibrated_nll(left_out_score(errors, model.calibration->student, context_));
 }
 
 Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options, double until) {
@@ -280,10 +304,13 @@ Trained MeanChoice::fit_any(FitRows rows) {
         return over_trees(std::move(rows), std::move(*trees), options, 1);
     Options of_trees = options;
     of_trees.kernel = KernelChoice::tree;
+    const std::vector<bool> spared = trees->is_spared;
+    const bool held_out_rows_choose = rows.choosing.rows() > 0;
     Trained with_trees = over_trees(copy(rows, context_), std::move(*trees), of_trees, part_over_trees);
     const Share share(context_, done_, 1);
     Trained without = over_zero(std::move(rows), options);
-    if (!(with_trees.score < without.score)) return without;
+    const double score_without = held_out_rows_choose ? without.score : score_at(without, spared);
+    if (!(with_trees.score < score_without)) return without;
     std::vector<std::string>& told = with_trees.result.warnings;
     std::copy_if(
         without.result.warnings.begin(), without.result.warnings.end(), std::back_inserter(told),

@@ -88,20 +88,19 @@ Normal Predictor::observation(std::span<const double> features) {
 Predictor::Score Predictor::score(std::span<const double> features, double target, double weight) {
     const double noise_over_weight = noise_factor(features) / weight;
     const Normal latent = latent_on_scale(features);
-    const double at = (placement_.inner(target) - model_.centre) / model_.scale;
-    const double unit = model_.scale * placement_.deviation, of_trees = placement_.variance / (unit * unit);
-    MixtureDensity density;
+    const Normal observed = in_units({latent.mean, latent.variance + model_.noise * noise_over_weight});
+    const double unit = std::sqrt(placement_.outer_variance(model_.scale * model_.scale)),
+                 of_trees = placement_.variance / (unit * unit), from_mean = (target - observed.mean) / unit;
+    MixtureDensity density; // about the mean, in these units
     if (const auto* const mixture = std::get_if<Mixture>(&model_.posterior)) {
         for (size_t m = 0; m < latent_.size(); m++) {
             const Member& member = mixture->members[m];
-            const double variance = latent_[m].variance + member.trie.kernel().noise * noise_over_weight;
-            density.add(member.weight, latent_[m].mean, placement_.variance_factor * variance + of_trees, at);
+            density.add(member.weight, latent_[m].mean - latent.mean,
+                        latent_[m].variance + of_trees + member.trie.kernel().noise * noise_over_weight, from_mean);
         }
     } else {
-        const double variance = latent.variance + model_.noise * noise_over_weight;
-        density.add(1, latent.mean, placement_.variance_factor * variance + of_trees, at);
+        density.add(1, 0, latent.variance + of_trees + model_.noise * noise_over_weight, from_mean);
     }
-    const Normal observed = in_units({latent.mean, latent.variance + model_.noise * noise_over_weight});
     return {density.log() - std::log(unit), observed.mean, observed.variance};
 }
 

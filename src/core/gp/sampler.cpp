@@ -79,7 +79,15 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
 }
 
 double Sampler::mean(size_t member, size_t point) const {
-    return sum_ ? sum_->mean(point) : sparse_ ? sparse_->mean(point) : posteriors_[member].mean(point);
+    return sum_ ? sum_->mean(point) : posteriors_[member].mean(point);
+}
+
+double Sampler::mean(size_t point) const {
+    if (sum_) return sum_->mean(point);
+    if (sparse_) return sparse_->mean(point);
+    double sum = 0;
+    for (size_t member = 0; member < weights_.size(); member++) sum += weights_[member] * mean(member, point);
+    return sum;
 }
 
 // As OutsideScale says: what is drawn within the ranges, and something of its own at each place.
@@ -97,7 +105,6 @@ void Sampler::go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<d
 
 void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
     static constexpr uint64_t stream = uint64_t{1} << 63; // apart from those of the posterior
-    size_t member = 0;
     if (sum_) {
         sum_->draw(seed, draw, target);
         go_beyond(seed, draw, 0, target);
@@ -105,14 +112,19 @@ void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
         sparse_->draw(seed, draw, target);
     } else {
         double left = random_unit(seed, stream, draw);
+        size_t member = 0;
         while (member + 1 < weights_.size() && left >= weights_[member]) left -= weights_[member++];
         posteriors_[member].draw(seed, draw, target);
         go_beyond(seed, draw, member, target);
     }
     for (size_t point = 0; point < points_; point++) {
-        const double at = beyond_[point].near.mean * mean(member, point),
-                     spread = std::sqrt(placements_[point].variance_factor);
-        target[point] = placements_[point].outer(centre_ + scale_ * (at + spread * (target[point] - at)));
+        const Placement& place = placements_[point];
+        double& drawn = target[point];
+        if (place.variance_ratio != 1) {
+            const double at = beyond_[point].near.mean * mean(point);
+            drawn = at + std::sqrt(place.variance_ratio) * (drawn - at);
+        }
+        drawn = place.outer(centre_ + scale_ * drawn);
     }
 }
 

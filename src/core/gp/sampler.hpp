@@ -31,6 +31,7 @@ class Sampler {
     };
 
     double mean(size_t member, size_t point) const;
+    double mean(size_t point) const; // of all members
     void go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<double> values) const;
 
     std::vector<double> signals_;       // of the members, or of a sum

@@ -412,11 +412,9 @@ void Trainer::calibrate(Model& model) {
     if (rows.rows() > 0) {
         const HeldOutScore sums = score_rows(model, rows, context_);
         if (held_out_rows_choose_) add_to_scores(model, sums, choosing_.rows());
-        Buffer<double> z = sums.errors.z();
-        model.calibration = uncertainty::calibrate(Method::split_conformal, {z.data(), z.size()}, context_);
+        model.calibration = calibration_by(sums.errors, Method::split_conformal, context_);
     } else {
-        Buffer<double> z = left_out_.z();
-        model.calibration = uncertainty::calibrate(Method::leave_one_out, {z.data(), z.size()}, context_);
+        model.calibration = calibration_by(left_out_, Method::leave_one_out, context_);
     }
     const uncertainty::StudentT& student = model.calibration->student;
     if (student.scale > 0)
@@ -441,8 +439,7 @@ Trained Trainer::fit() {
     calibrate(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
-    const LeaveOneOut& left_out = *result.model.leave_one_out;
-    const double score = held_out.value_or(left_out.mean_nll_student_t.value_or(left_out.mean_nll));
+    const double score = held_out.value_or(calibrated_nll(*result.model.leave_one_out));
     return {std::move(result), score, std::move(left_out_)};
 }
 

@@ -15,8 +15,8 @@ size_t folds_of(size_t rows) {
 }
 
 size_t spared_of(size_t rows) {
-    static constexpr size_t few = 200, most = 4096;
-    return rows < few ? 0 : std::min(rows / 8, most);
+    static constexpr size_t min_rows = 200, max_spared = 4096;
+    return rows < min_rows ? 0 : std::min(rows / 8, max_spared);
 }
 
 // As many trees as rows out of fold are the better for.
@@ -95,7 +95,7 @@ TreesMean::TreesMean(boosting::Model trees, double mean_variance, RunContext& co
 
 Placement TreesMean::at(std::span<const double> features) {
     const double score = log_variance_.scores(features)[0];
-    return {mean_(features), trees_.deviation->factor * trees_.deviation->before_factor(score), 0, variance_factor_};
+    return {mean_(features), trees_.deviation->factor * trees_.deviation->before_factor(score), 0, variance_ratio_};
 }
 
 std::vector<double> TreesMean::relevance() const {
@@ -109,8 +109,13 @@ std::vector<double> TreesMean::relevance() const {
 
 TreesFit fit_trees(const TrainingColumns& rows, const std::vector<Feature>& features, uint64_t seed,
                    RunContext& context) {
-    boosting::CrossFit fitted = boosting::cross_fit(dataset_of(rows, features, context), options_of_trees(seed),
-                                                    folds_of(rows.rows()), spared_of(rows.rows()), context);
+    const size_t folds = folds_of(rows.rows());
+    if (rows.rows() < folds)
+        throw Error(ErrorCode::invalid_argument,
+                    format("mean => 'boosted' needs %zu rows to train on, and there are %zu", folds, rows.rows()), "",
+                    "Use mean => 'zero'.");
+    boosting::CrossFit fitted = boosting::cross_fit(dataset_of(rows, features, context), options_of_trees(seed), folds,
+                                                    spared_of(rows.rows()), context);
     context.note(format("%zu trees for the mean, %zu for the deviation", fitted.model.trees.size(),
                         fitted.model.deviation->trees.size()));
     fitted.model.log.clear();
@@ -141,17 +146,17 @@ uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunCon
 void encode(const TreesMean& mean, Writer& writer) {
     writer.section(mean_section, [&] {
         writer.put(mean.mean_variance());
-        writer.put(mean.variance_factor());
+        writer.put(mean.variance_ratio());
         boosting::encode(mean.trees(), writer);
     });
 }
 
 TreesMean decode_trees_mean(Reader& reader, const std::vector<Feature>& features, RunContext& context) {
     const double mean_variance = reader.get_finite();
-    const double variance_factor = reader.get_finite();
+    const double variance_ratio = reader.get_finite();
     if (!(mean_variance > 0)) corrupt_model("The mean variance of what its trees leave over is not positive.");
-    if (!std::isnormal(variance_factor) || variance_factor < 0)
-        corrupt_model("The factor of variances over its trees is not positive.");
+    if (!(variance_ratio >= TreesMean::min_variance_ratio && variance_ratio <= TreesMean::max_variance_ratio))
+        corrupt_model("The ratio of variances over its trees is out of range.");
     boosting::Model trees = boosting::decode(reader);
     if (trees.rows == 0) corrupt_model("Its trees have no rows.");
     if (!are_same(trees.features, features)) corrupt_model("Its trees have other features than it.");
@@ -159,7 +164,7 @@ TreesMean decode_trees_mean(Reader& reader, const std::vector<Feature>& features
         !trees.deviation)
         corrupt_model("Its trees are no mean of targets with a deviation.");
     TreesMean mean(std::move(trees), mean_variance, context);
-    mean.set_variance_factor(variance_factor);
+    mean.set_variance_ratio(variance_ratio);
     return mean;
 }
 

@@ -13,12 +13,12 @@ namespace btml::gp {
 // Targets are taken to those of the process and back. Where the trees do not know the mean, it has a variance.
 struct Placement {
     double mean = 0, deviation = 1;
-    double variance = 0;        // of the mean
-    double variance_factor = 1; // of the process
+    double variance = 0;       // of the mean
+    double variance_ratio = 1; // of the process at new rows
 
     double inner(double target) const { return (target - mean) / deviation; }
     double outer(double inner) const { return mean + deviation * inner; }
-    double outer_variance(double inner) const { return variance_factor * deviation * deviation * inner; }
+    double outer_variance(double inner) const { return variance_ratio * deviation * deviation * inner; }
 };
 
 class TreesMean {
@@ -27,20 +27,21 @@ class TreesMean {
     // mean_variance. Memory is that of the context.
     TreesMean(boosting::Model trees, double mean_variance, RunContext& context);
 
-    // Sets what the process' variances are of those that errors out of fold taught it.
-    void set_variance_factor(double factor) { variance_factor_ = factor; }
+    // Sets the ratio of the process' variances at new rows to those that errors out of fold taught it, within these.
+    static constexpr double min_variance_ratio = 1e-3, max_variance_ratio = 1e3;
+    void set_variance_ratio(double ratio) { variance_ratio_ = ratio; }
     // Takes features as Predictor does. Not thread-safe (scratch space).
     Placement at(std::span<const double> features);
     const boosting::Model& trees() const { return trees_; }
     double mean_variance() const { return mean_variance_; }
-    double variance_factor() const { return variance_factor_; }
+    double variance_ratio() const { return variance_ratio_; }
     // Returns by how much splits by each feature decreased the mean square of what is left of the targets: what the
     // mean varies by them.
     std::vector<double> relevance() const;
 
   private:
     boosting::Model trees_;
-    double mean_variance_, variance_factor_ = 1;
+    double mean_variance_, variance_ratio_ = 1;
     boosting::Predictor mean_, log_variance_;
 };
 

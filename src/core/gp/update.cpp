@@ -180,14 +180,15 @@ bool change(Model& model, std::span<const double> features, double target, bool 
     const Nearness near = outside.nearness(features);
     if (near.mean < next_to_nothing) return false;
     const Placement placement = outside.place(model, features);
-    const double value = scaled(model, placement, target), unit = model.scale * placement.deviation;
+    const double value = scaled(model, placement, target),
+                 of_trees = placement.variance / placement.outer_variance(model.scale * model.scale);
     const VaryingNoise* const varying = model.varying_noise.get();
     const bool keeps_weights =
         !std::holds_alternative<Mixture>(model.posterior) && !std::holds_alternative<SparseModel>(model.posterior);
     if (varying && !more && !keeps_weights) refuse_unknown_weight();
     const double noise_factor = varying ? Predictor(model).noise_factor(features) : 1;
-    std::visit(Change{features, value, more, near, placement.variance / (unit * unit), signals(model), model.noise,
-                      model.scale, noise_factor, varying ? varying->greatest / varying->least : 1, context},
+    std::visit(Change{features, value, more, near, of_trees, signals(model), model.noise, model.scale, noise_factor,
+                      varying ? varying->greatest / varying->least : 1, context},
                model.posterior);
     more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();

@@ -40,11 +40,6 @@ double Calibration::quantile(double q) const {
     return kept[is_lower && !is_kept ? above - 1 : above];
 }
 
-void Calibration::divide(double factor) {
-    for (double& z : kept) z /= factor;
-    student.scale /= factor;
-}
-
 Buffer<double> StandardisedErrors::z() const {
     Buffer<double> z(context_->memory(), what);
     context_->for_each(size(), 2, [&](size_t i) { z.push_back(z_of(i)); });

@@ -31,8 +31,6 @@ struct Calibration {
     // Returns what z of another row is at most with probability q, or q < ½: at least with 1 − q. It is rounded away
     // from the middle, to a rank and to one that is kept, and infinite where the rows are too few.
     double quantile(double q) const;
-    // Makes z those of deviations that are this factor of what they were.
-    void divide(double factor);
 };
 
 // What predictions of rows were off, and the deviations that they came with.

@@ -143,7 +143,6 @@ TEST(FoldTrainings, FindWhatOneAfterTheOtherFinds) {
     EXPECT_GT(early, 0u);
 }
 
-// A training comes to rest once its leaves have the mean of their rows and are never split.
 TEST(CrossFitting, SparedRowsAreInNoFold) {
     QuietContext context;
     size_t trained = 0;
@@ -198,6 +197,7 @@ TEST(FoldTrainings, TheirMeanPredictsTheMean) {
     EXPECT_NEAR(gain, of_folds, 1e-12 * of_folds);
 }
 
+// A training comes to rest once its leaves have the mean of their rows and are never split.
 TEST(FoldTrainings, OneMayHaveNothingLeftToLearn) {
     PlainData data = steps(200, 2);
     for (double& y : data.target) y = 3;

@@ -260,13 +260,13 @@ TEST(GpMean, HostileBytes) {
 TEST(GpMean, OnlyTreesThatCanBeOne) {
     QuietContext context;
     const Model model = fit_rows(stepped_rows(250, 4), over_trees(Combine::mixture), {}, context).model;
-    double factor = 0.5;
+    double ratio = 0.5;
     const auto refusal_of = [&](const auto& change) {
         boosting::Model trees = model.mean->trees();
         change(trees);
         Writer writer(context);
         writer.put(1.0);
-        writer.put(factor);
+        writer.put(ratio);
         boosting::encode(trees, writer);
         Reader reader(writer.bytes());
         return caught([&] { decode_trees_mean(reader, model.features, context); }).detail;
@@ -279,9 +279,9 @@ TEST(GpMean, OnlyTreesThatCanBeOne) {
     EXPECT_EQ(refusal_of([](boosting::Model& trees) { trees.deviation.reset(); }),
               "Its trees are no mean of targets with a deviation.");
     EXPECT_EQ(refusal_of([](boosting::Model& trees) { trees.rows = 0; }), "Its trees have no rows.");
-    for (const double odd : {0.0, -1.0, 1e-320}) {
-        factor = odd;
-        EXPECT_EQ(refusal_of([](boosting::Model&) {}), "The factor of variances over its trees is not positive.");
+    for (const double odd : {0.0, -1.0, 1e-4, 1e4}) {
+        ratio = odd;
+        EXPECT_EQ(refusal_of([](boosting::Model&) {}), "The ratio of variances over its trees is out of range.");
     }
 }
 
@@ -323,6 +323,30 @@ TEST(GpMean, DrawsAreOfBoth) {
         const Normal at = Predictor(model).latent(std::span(points).subspan(3 * p, 3));
         EXPECT_NEAR(sum[p], at.mean, 5 * std::sqrt(at.variance / draws)) << p;
         EXPECT_NEAR((squares[p] - sum[p] * sum[p]) / at.variance, 1, 0.12) << p;
+    }
+}
+
+// The density of an observation is one, and has the moments that are predicted.
+TEST(GpMean, DensitiesAreThoseOfPredictions) {
+    QuietContext context;
+    for (const Options& options : all_kinds()) {
+        Model model = fit_rows(stepped_rows(400, 8), options, {}, context).model;
+        ASSERT_NE(model.mean->variance_ratio(), 1);
+        Predictor predictor(model);
+        for (const std::vector<double>& point : {std::vector<double>{2, 3, 1}, {7, 9, 0}, {12, 3, 2}}) {
+            const Normal at = predictor.observation(point);
+            const double sd = std::sqrt(at.variance), step = 0.01;
+            double total = 0, mean = 0, square = 0;
+            for (double z = -12; z < 12; z += step) {
+                const double density = sd * step * std::exp(predictor.score(point, at.mean + z * sd).log_density);
+                total += density;
+                mean += density * z;
+                square += density * z * z;
+            }
+            EXPECT_NEAR(total, 1, 1e-6);
+            EXPECT_NEAR(mean, 0, 1e-6);
+            EXPECT_NEAR(square, 1, 0.02) << name_of(options.combine); // noises of members differ a little
+        }
     }
 }
 
@@ -378,7 +402,7 @@ TEST(GpMean, DeviationsAreThoseOfNewRows) {
         Model model = fit_rows(sloping(3000, seed), over_trees(Combine::mixture), {}, context).model;
         EXPECT_EQ(model.leave_one_out->rows, 375u);
         told += std::pow(model.leave_one_out->rmse, 2) / 6;
-        factor += model.mean->variance_factor() / 6;
+        factor += model.mean->variance_ratio() / 6;
         Predictor predictor(model);
         for (const PlainRow& row : sloping(1000, seed + 100)) {
             const Normal at = predictor.observation(features_of(row));
