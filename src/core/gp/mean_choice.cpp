@@ -71,9 +71,10 @@ class MeanChoice {
     double score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
     Model fit_sample(TrainingColumns sample, size_t rows);
     double score(Model& model, const TrainingColumns& rows);
+    double score_alone(TreesMean& mean, const TrainingColumns& rows);
     Options options_with_places() const;
     template <class RowOf>
-    double take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of);
+    void take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of);
     void take_trees(TrainingColumns& rows, TreesMean& mean);
     std::vector<size_t> places_of(const Trained& trained, const std::vector<bool>& rows) const;
     void place(Trained& trained, const FitRows& held_out, TreesFit trees);
@@ -105,17 +106,11 @@ TreesFit MeanChoice::fit_trees(const TrainingColumns& rows) {
     return gp::fit_trees(rows, features_, static_cast<uint64_t>(options_.seed), context_);
 }
 
-// Targets of the trees' own rows become what trees that knew nothing of them leave, in units of the deviations; returns
-// the mean logarithm of those.
+// Targets of the trees' own rows become what trees that knew nothing of them leave, in units of the deviations.
 template <class RowOf>
-double MeanChoice::take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of) {
-    double logarithms = 0;
-    context_.for_each(rows.rows(), 4, [&](size_t i) {
-        const double deviation = trees.deviations[row_of(i)];
-        rows.target[i] = trees.errors[row_of(i)] / deviation;
-        logarithms += std::log(deviation);
-    });
-    return logarithms / static_cast<double>(rows.rows());
+void MeanChoice::take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of) {
+    context_.for_each(rows.rows(), 4,
+                      [&](size_t i) { rows.target[i] = trees.errors[row_of(i)] / trees.deviations[row_of(i)]; });
 }
 
 // Targets of other rows become what the trees leave.
@@ -220,10 +215,23 @@ double MeanChoice::score_over_zero(const TrainingColumns& sample, const Training
     return score(model, others);
 }
 
+// Returns the score of trees without a process.
+double MeanChoice::score_alone(TreesMean& mean, const TrainingColumns& rows) {
+    HeldOutScore sums(context_);
+    std::vector<double> values(features_.size());
+    context_.for_each(rows.rows(), 16 + 2 * mean.trees().trees.size(), [&](size_t i) {
+        rows.read_row(i, values);
+        const Placement at = mean.at(values);
+        sums.errors.add(rows.target[i] - at.mean, at.deviation * at.deviation);
+    });
+    return sums.mean_nll_student_t(context_);
+}
+
 // Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
 // kernel that was chosen by all rows. The trees are those of all rows, which know nothing of those that are spared, or
 // where there are none yet, of the sample.
-// Numbers have the places that the targets gave them.
+// Where those alone are better, a process of what they leave need not be asked. Numbers have the places that the
+// targets gave them.
 bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     static constexpr uint64_t stream = 0x6d65616e; // apart from the random bits of searches
     const size_t all = rows.training.rows();
@@ -251,20 +259,18 @@ bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     if (!of_all) of_sample.emplace(fit_trees(sample));
     TreesFit& trees = of_all ? *of_all : *of_sample;
     if (is_constant(trees)) return false;
+    const auto are_better = [&](const char* what, double nll) {
+        context_.note(format("a sample of %zu rows: negative log density of %zu others %g, %s %g", sampled.size(),
+                             scored, over_zero, what, nll));
+        return is_clearly_better(nll, over_zero, scored);
+    };
+    if (are_better("of boosted trees alone", score_alone(trees.mean, others))) return true;
     take_errors(sample, trees, [&](size_t i) { return of_all ? sampled[i] : i; });
     Model model = fit_sample(std::move(sample), all);
-    double over_trees = 0;
-    if (of_all && !held_out) {
-        over_trees = take_errors(others, trees, [&](size_t i) { return left[i]; });
-        over_trees += score(model, others);
-    } else {
-        model.mean.emplace(std::move(trees.mean));
-        over_trees = score(model, others);
-        trees.mean = std::move(*model.mean);
-    }
-    context_.note(format("a sample of %zu rows: negative log density of %zu others %g, over boosted trees %g",
-                         sampled.size(), scored, over_zero, over_trees));
-    return is_clearly_better(over_trees, over_zero, scored);
+    model.mean.emplace(std::move(trees.mean));
+    const double over_trees = score(model, others);
+    trees.mean = std::move(*model.mean);
+    return are_better("over boosted trees", over_trees);
 }
 
 // Where the choice is open, memory may be too little for trees.
