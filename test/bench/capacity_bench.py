@@ -23,6 +23,8 @@ CALLS = {
     "boost_fit, multiclass of 30": "SELECT length(btml.boost_fit('capacity', 't', trees => 10, "
                                    "exclude => '{y,late,visits}')::bytea)",
     "tree_fit": "SELECT length(btml.tree_fit('capacity', 'y', exclude => '{late,visits}')::bytea)",
+    "gp_fit, default": "SELECT length(btml.gp_fit('SELECT a, b, c, y FROM capacity', 'y')::bytea)",
+    "gp_fit, matern52": "SELECT length(btml.gp_fit('SELECT a, b, c, y FROM capacity', 'y', kernel => 'matern52')::bytea)",
     "gp_fit, kernel_sum": "SELECT length(btml.gp_fit('SELECT a, b, c, y FROM capacity', 'y', combine => 'kernel_sum')::bytea)",
     "gp_fit, mixture": "SELECT length(btml.gp_fit('SELECT a, b, c, y FROM capacity', 'y', combine => 'mixture')::bytea)",
     "density at 1,000 points": "SELECT sum(length(id) + 16) FROM btml.density('SELECT a, b, c FROM capacity', "

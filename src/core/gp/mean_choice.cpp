@@ -32,17 +32,20 @@ bool is_constant(const TreesFit& trees) {
 }
 
 // Returns the square of the ratio of mean |z|, of spared rows to all: of magnitudes, which a few rows that are far off
-// say less of than of squares. It is drawn towards 1 where spared rows are few.
+// say less of than of squares. The more of it may be chance, the nearer to 1 it is taken (a normal prior of its
+// logarithm, and the error of a mean).
 double ratio_of_variances(std::span<const double> z, std::span<const size_t> spared) {
-    static constexpr double rows_of_half_trust = 50;
+    static constexpr double typical = 0.1; // as the logarithm of a ratio of means
     const auto magnitude = [&](size_t i) { return std::isfinite(z[i]) ? std::fabs(z[i]) : 0; };
-    double of_all = 0, of_spared = 0;
+    const double count = static_cast<double>(spared.size());
+    double of_all = 0, of_spared = 0, squares = 0;
     for (size_t i = 0; i < z.size(); i++) of_all += magnitude(i) / static_cast<double>(z.size());
-    for (const size_t i : spared) of_spared += magnitude(i) / static_cast<double>(spared.size());
-    const double ratio = of_spared / of_all * (of_spared / of_all), rows = static_cast<double>(spared.size());
-    if (!std::isnormal(ratio)) return 1;
-    return std::clamp(std::pow(ratio, rows / (rows + rows_of_half_trust)), TreesMean::min_variance_ratio,
-                      TreesMean::max_variance_ratio);
+    for (const size_t i : spared) of_spared += magnitude(i) / count;
+    for (const size_t i : spared) squares += (magnitude(i) - of_spared) * (magnitude(i) - of_spared);
+    const double ratio = of_spared / of_all, variance = squares / (count - 1) / count / (of_spared * of_spared);
+    if (!std::isnormal(ratio) || !std::isfinite(variance)) return 1;
+    return std::clamp(std::pow(ratio, 2 * typical * typical / (typical * typical + variance)),
+                      TreesMean::min_variance_ratio, TreesMean::max_variance_ratio);
 }
 
 class MeanChoice {
@@ -138,20 +141,29 @@ std::vector<size_t> MeanChoice::places_of(const Trained& trained, const std::vec
 }
 
 // The process' scores become those of the targets, and its variances those at new rows. Rows held out calibrate by
-// what the whole predicts, which beyond the training range is no more than a part of what the trees say.
+// what the whole predicts, which beyond the training range is no more than a part of what the trees say. Where there
+// are none, spared rows do, or where quantiles of so few would be left to chance, all rows, which makes them too wide.
 void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees) {
     using uncertainty::Method;
+    static constexpr size_t min_rows_to_calibrate = 250;
     Model& model = trained.result.model;
     const uncertainty::StandardisedErrors& all = trained.left_out;
     const std::vector<size_t> scored = places_of(trained, trees.is_spared);
     const double ratio = scored.size() < all.size() ? ratio_of_variances(all.z().span(), scored) : 1;
     const std::vector<uint32_t> some = scored_rows(trees.errors.size(), static_cast<uint64_t>(options_.seed));
-    uncertainty::StandardisedErrors errors(context_); // in the target's units
-    context_.for_each(scored.size(), 4, [&](size_t i) {
-        const size_t at = scored[i], row = all.size() == trees.errors.size() ? at : some[at];
+    const auto add = [&](uncertainty::StandardisedErrors& to, size_t at) { // in the target's units
+        const size_t row = all.size() == trees.errors.size() ? at : some[at];
         const double unit = model.scale * trees.deviations[row], deviation = all.deviations()[at];
-        errors.add(unit * all.errors()[at], unit * unit * ratio * deviation * deviation);
-    });
+        to.add(unit * all.errors()[at], unit * unit * ratio * deviation * deviation);
+    };
+    uncertainty::StandardisedErrors errors(context_), calibrating(context_);
+    context_.for_each(scored.size(), 4, [&](size_t i) { add(errors, scored[i]); });
+    if (held_out.choosing.rows() + held_out.calibrating.rows() == 0) {
+        if (scored.size() < min_rows_to_calibrate)
+            context_.for_each(all.size(), 4, [&](size_t i) { add(calibrating, i); });
+        model.calibration =
+            calibration_by(calibrating.size() > 0 ? calibrating : errors, Method::leave_one_out, context_);
+    }
     trees.mean.set_variance_ratio(ratio);
     model.mean.emplace(std::move(trees.mean));
     model.holdout_nll.reset();

@@ -8,6 +8,7 @@
 #include "core/gp/update.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace btml::gp::test {
 namespace {
@@ -80,22 +81,26 @@ struct ByHand {
         process = std::move(trained.result.model);
         errors.assign(trained.left_out.errors().begin(), trained.left_out.errors().end());
         deviations.assign(trained.left_out.deviations().begin(), trained.left_out.deviations().end());
-        double of_all = 0, of_spared = 0;
+        double of_all = 0;
+        std::vector<double> of_spared;
         for (size_t i = 0; i < errors.size(); i++) {
             const double z = std::abs(errors[i] / deviations[i]);
-            of_all += z;
-            if (trees.is_spared[i]) {
-                of_spared += z;
-                spared.push_back(i);
-            }
+            of_all += z / static_cast<double>(errors.size());
+            if (!trees.is_spared[i]) continue;
+            of_spared.push_back(z);
+            spared.push_back(i);
         }
-        const double count = static_cast<double>(spared.size()), all = static_cast<double>(errors.size());
-        if (count >= 25) {
-            factor = std::pow(of_spared / count / (of_all / all), 2 * count / (count + 50));
-        } else {
-            spared.clear();
-            for (size_t i = 0; i < errors.size(); i++) spared.push_back(i);
+        if (spared.size() < 25) {
+            spared.resize(errors.size());
+            std::iota(spared.begin(), spared.end(), size_t{0});
+            return;
         }
+        const double count = static_cast<double>(spared.size());
+        const double mean = std::accumulate(of_spared.begin(), of_spared.end(), 0.0) / count;
+        double squares = 0;
+        for (const double z : of_spared) squares += (z - mean) * (z - mean);
+        const double square_of_error = squares / (count - 1) / count / (mean * mean);
+        factor = std::pow(mean / of_all, 2 * 0.01 / (0.01 + square_of_error));
     }
     static TreesFit fit_trees_of(const std::vector<PlainRow>& rows, const DataShape& shape, const Options& options,
                                  RunContext& context) {
@@ -413,6 +418,33 @@ TEST(GpMean, DeviationsAreThoseOfNewRows) {
     EXPECT_LT(factor, 0.95);
     EXPECT_NEAR(squares, 1, 0.05);
     EXPECT_NEAR(told / errors, 1, 0.1);
+}
+
+// Nearly all rows are 0, and an eighth of them has more or fewer of the others by chance, which says nothing of
+// variances. Where few rows are in no fold, all calibrate.
+TEST(GpMean, RareEventsAreWithinIntervals) {
+    QuietContext context(2);
+    const auto rare = [](size_t count, uint64_t seed) {
+        Random random(seed + 1000);
+        std::vector<PlainRow> rows = random_rows(count, seed);
+        for (PlainRow& row : rows) row.y = random.chance(0.04) ? 5 : 0;
+        return rows;
+    };
+    for (const size_t count : {1500, 3000})
+        for (uint64_t seed = 0; seed < 6; seed++) {
+            Model model = fit_rows(rare(count, seed), over_trees(Combine::mixture), {}, context).model;
+            EXPECT_NEAR(model.mean->variance_ratio(), 1, 0.25);
+            EXPECT_EQ(model.calibration->rows, count == 1500 ? 1500u : 375u);
+            const double low = model.calibration->quantile(0.05), high = model.calibration->quantile(0.95);
+            Predictor predictor(model);
+            double covered = 0;
+            for (const PlainRow& row : rare(1000, seed + 100)) {
+                const Normal at = predictor.observation(features_of(row));
+                const double z = (row.y - at.mean) / std::sqrt(at.variance);
+                covered += z >= low - 1e-9 && z <= high + 1e-9;
+            }
+            EXPECT_GE(covered / 1000, 0.86) << count << " rows, seed " << seed;
+        }
 }
 
 TEST(GpMean, IntervalsCoverNewRows) {
