@@ -87,21 +87,20 @@ CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, size_t spared, 
     });
 }
 
+void CrossFitting::put(Role role, const TargetRows& some, Buffer<uint8_t>& roles) const {
+    context_.for_each(some.rows().size(), 1, [&](size_t i) { roles[some.rows()[i]] = static_cast<uint8_t>(role); });
+}
+
 Buffer<uint8_t> CrossFitting::roles_of_all() const {
     Buffer<uint8_t> roles(context_.memory(), what, kept_.rows, static_cast<uint8_t>(Role::ignored));
-    for (const TargetRows& some : parts_)
-        context_.for_each(some.rows().size(), 1,
-                          [&](size_t i) { roles[some.rows()[i]] = static_cast<uint8_t>(Role::train); });
+    for (const TargetRows& some : parts_) put(Role::train, some, roles);
     return roles;
 }
 
 Buffer<uint8_t> CrossFitting::roles_without(size_t fold) const {
     Buffer<uint8_t> roles = roles_of_all();
-    const auto put = [&](const Buffer<uint32_t>& rows, Role role) {
-        context_.for_each(rows.size(), 1, [&](size_t i) { roles[rows[i]] = static_cast<uint8_t>(role); });
-    };
-    put(rows(fold).rows(), Role::holdout);
-    put(spared().rows(), Role::ignored);
+    put(Role::holdout, rows(fold), roles);
+    put(Role::ignored, spared(), roles);
     return roles;
 }
 

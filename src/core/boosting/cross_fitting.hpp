@@ -31,6 +31,7 @@ class CrossFitting {
   private:
     Dataset with_roles(Buffer<uint8_t> roles) const;
     Dataset with_targets(Buffer<uint8_t> roles, const Buffer<double>& target) const;
+    void put(Role role, const TargetRows& some, Buffer<uint8_t>& roles) const;
     Buffer<uint8_t> roles_without(size_t fold) const;
     Buffer<uint8_t> roles_of_all() const;
 

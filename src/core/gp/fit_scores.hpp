@@ -24,6 +24,7 @@ LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const 
                            RunContext& context);
 // Returns the mean negative log density by the calibration, or where it has none, the normal distributions.
 double calibrated_nll(const LeaveOneOut& score);
+// Takes at least one error.
 uncertainty::Calibration calibration_by(const uncertainty::StandardisedErrors& errors, uncertainty::Method method,
                                         RunContext& context);
 

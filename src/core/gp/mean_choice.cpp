@@ -48,6 +48,12 @@ double ratio_of_variances(std::span<const double> z, std::span<const size_t> spa
                       TreesMean::min_variance_ratio, TreesMean::max_variance_ratio);
 }
 
+std::vector<size_t> all_places(size_t count) {
+    std::vector<size_t> places(count);
+    std::iota(places.begin(), places.end(), size_t{0});
+    return places;
+}
+
 class MeanChoice {
   public:
     MeanChoice(const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
@@ -79,9 +85,13 @@ class MeanChoice {
     template <class RowOf>
     void take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of);
     void take_trees(TrainingColumns& rows, TreesMean& mean);
-    std::vector<size_t> places_of(const Trained& trained, const std::vector<bool>& rows) const;
+    static std::vector<size_t> places_of(const std::vector<bool>& rows, std::span<const uint32_t> row_of);
+    template <class UnitOf>
+    uncertainty::StandardisedErrors errors_at(const std::vector<size_t>& places, const Trained& trained,
+                                              const UnitOf& unit_of, double variance_ratio);
+    std::vector<uint32_t> rows_left_out(const Trained& trained, size_t rows) const;
     void place(Trained& trained, const FitRows& held_out, TreesFit trees);
-    double score_at(const Trained& trained, const std::vector<bool>& rows) const;
+    double score_at(const Trained& trained, const std::vector<bool>& rows);
 
     const std::vector<Feature>& features_;
     const Options& options_;
@@ -126,18 +136,30 @@ void MeanChoice::take_trees(TrainingColumns& rows, TreesMean& mean) {
 }
 
 // Returns which of the errors are of some rows, or where these are next to none, all.
-std::vector<size_t> MeanChoice::places_of(const Trained& trained, const std::vector<bool>& rows) const {
+std::vector<size_t> MeanChoice::places_of(const std::vector<bool>& rows, std::span<const uint32_t> row_of) {
     static constexpr size_t min_rows = 25;
-    const size_t count = trained.left_out.size();
-    const std::vector<uint32_t> some = scored_rows(rows.size(), static_cast<uint64_t>(options_.seed));
     std::vector<size_t> places;
-    for (size_t i = 0; i < count; i++)
-        if (rows[count == rows.size() ? i : some[i]]) places.push_back(i);
-    if (places.size() < min_rows) {
-        places.resize(count);
-        std::iota(places.begin(), places.end(), size_t{0});
-    }
-    return places;
+    for (size_t i = 0; i < row_of.size(); i++)
+        if (rows[row_of[i]]) places.push_back(i);
+    return places.size() < min_rows ? all_places(row_of.size()) : places;
+}
+
+// Returns errors of rows left out in units of the target; unit_of(place): in those of the model.
+template <class UnitOf>
+uncertainty::StandardisedErrors MeanChoice::errors_at(const std::vector<size_t>& places, const Trained& trained,
+                                                      const UnitOf& unit_of, double variance_ratio) {
+    const uncertainty::StandardisedErrors& all = trained.left_out;
+    uncertainty::StandardisedErrors errors(context_);
+    context_.for_each(places.size(), 4, [&](size_t i) {
+        const size_t at = places[i];
+        const double unit = trained.result.model.scale * unit_of(at), deviation = unit * all.deviations()[at];
+        errors.add(unit * all.errors()[at], variance_ratio * deviation * deviation);
+    });
+    return errors;
+}
+
+std::vector<uint32_t> MeanChoice::rows_left_out(const Trained& trained, size_t rows) const {
+    return rows_of_errors(rows, trained.left_out.size(), static_cast<uint64_t>(options_.seed));
 }
 
 // The process' scores become those of the targets, and its variances those at new rows. Rows held out calibrate by
@@ -147,23 +169,19 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
     using uncertainty::Method;
     static constexpr size_t min_rows_to_calibrate = 250;
     Model& model = trained.result.model;
-    const uncertainty::StandardisedErrors& all = trained.left_out;
-    const std::vector<size_t> scored = places_of(trained, trees.is_spared);
-    const double ratio = scored.size() < all.size() ? ratio_of_variances(all.z().span(), scored) : 1;
-    const std::vector<uint32_t> some = scored_rows(trees.errors.size(), static_cast<uint64_t>(options_.seed));
-    const auto add = [&](uncertainty::StandardisedErrors& to, size_t at) { // in the target's units
-        const size_t row = all.size() == trees.errors.size() ? at : some[at];
-        const double unit = model.scale * trees.deviations[row], deviation = all.deviations()[at];
-        to.add(unit * all.errors()[at], unit * unit * ratio * deviation * deviation);
+    const std::vector<uint32_t> row_of = rows_left_out(trained, trees.errors.size());
+    const std::vector<size_t> all = all_places(row_of.size()), scored = places_of(trees.is_spared, row_of);
+    const double ratio = scored.size() < all.size() ? ratio_of_variances(trained.left_out.z().span(), scored) : 1;
+    const auto errors_of = [&](const std::vector<size_t>& places) {
+        return errors_at(
+            places, trained, [&](size_t at) { return trees.deviations[row_of[at]]; }, ratio);
     };
-    uncertainty::StandardisedErrors errors(context_), calibrating(context_);
-    context_.for_each(scored.size(), 4, [&](size_t i) { add(errors, scored[i]); });
-    if (held_out.choosing.rows() + held_out.calibrating.rows() == 0) {
-        if (scored.size() < min_rows_to_calibrate)
-            context_.for_each(all.size(), 4, [&](size_t i) { add(calibrating, i); });
-        model.calibration =
-            calibration_by(calibrating.size() > 0 ? calibrating : errors, Method::leave_one_out, context_);
-    }
+    const uncertainty::StandardisedErrors errors = errors_of(scored);
+    const auto calibrate = [&](const uncertainty::StandardisedErrors& by, Method method) {
+        model.calibration = calibration_by(by, method, context_);
+    };
+    if (held_out.choosing.rows() + held_out.calibrating.rows() == 0)
+        calibrate(errors_of(scored.size() < min_rows_to_calibrate ? all : scored), Method::leave_one_out);
     trees.mean.set_variance_ratio(ratio);
     model.mean.emplace(std::move(trees.mean));
     model.holdout_nll.reset();
@@ -172,7 +190,7 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
         if (rows.rows() == 0) return;
         const HeldOutScore sums = score_rows(model, rows, context_);
         add_to_scores(model, sums, before);
-        if (calibrates) model.calibration = calibration_by(sums.errors, Method::split_conformal, context_);
+        if (calibrates) calibrate(sums.errors, Method::split_conformal);
     };
     score_held_out(held_out.choosing, 0, !held_out.are_halves);
     const std::optional<double> of_choosing = model.holdout_nll;
@@ -182,15 +200,11 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
 }
 
 // Returns the score of a process of targets as they are, of these rows.
-double MeanChoice::score_at(const Trained& trained, const std::vector<bool>& rows) const {
-    const Model& model = trained.result.model;
-    const uncertainty::StandardisedErrors& all = trained.left_out;
-    uncertainty::StandardisedErrors errors(context_);
-    for (const size_t i : places_of(trained, rows)) {
-        const double deviation = model.scale * all.deviations()[i];
-        errors.add(model.scale * all.errors()[i], deviation * deviation);
-    }
-    return calibrated_nll(left_out_score(errors, model.calibration->student, context_));
+double MeanChoice::score_at(const Trained& trained, const std::vector<bool>& rows) {
+    const std::vector<size_t> places = places_of(rows, rows_left_out(trained, rows.size()));
+    const uncertainty::StandardisedErrors errors = errors_at(
+        places, trained, [](size_t) { return 1.0; }, 1);
+    return calibrated_nll(left_out_score(errors, trained.result.model.calibration->student, context_));
 }
 
 Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options, double until) {

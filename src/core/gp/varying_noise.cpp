@@ -32,7 +32,6 @@ class VaryingNoiseTraining {
 
     Trained train(FitRows rows, const Options& options);
     std::optional<Trained> improved(const FitRows& rows, const Trained& before, Logarithms& logarithms);
-    std::vector<uint32_t> rows_with_errors(const TrainingColumns& rows, size_t errors) const;
     Options options_of_noise(const Model& before) const;
     VaryingNoise learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms);
     void weigh(TrainingColumns& rows, const VaryingNoise& noise, const Logarithms& logarithms) const;
@@ -47,14 +46,6 @@ class VaryingNoiseTraining {
 
 Trained VaryingNoiseTraining::train(FitRows rows, const Options& options) {
     return Trainer(std::move(rows), features_, options, estimate_, context_).fit();
-}
-
-// Returns which rows so many errors are of.
-std::vector<uint32_t> VaryingNoiseTraining::rows_with_errors(const TrainingColumns& rows, size_t errors) const {
-    if (errors != rows.rows()) return scored_rows(rows.rows(), static_cast<uint64_t>(options_.seed));
-    std::vector<uint32_t> all(rows.rows());
-    for (uint32_t row = 0; row < all.size(); row++) all[row] = row;
-    return all;
 }
 
 KernelChoice kernel_of(const Model& model) {
@@ -97,7 +88,8 @@ VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise&
 // Takes what the noise of rows was thought to be, and fills in what the second process says: of a row that it knows,
 // given the others.
 VaryingNoise VaryingNoiseTraining::learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms) {
-    const std::vector<uint32_t> known = rows_with_errors(rows, before.left_out.size());
+    const std::vector<uint32_t> known =
+        rows_of_errors(rows.rows(), before.left_out.size(), static_cast<uint64_t>(options_.seed));
     Buffer<double> z = before.left_out.z();
     for (double& of_row : z) of_row = std::isfinite(of_row) ? of_row : 0;
     TrainingColumns training = select(rows, known, context_);

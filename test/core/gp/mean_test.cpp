@@ -420,6 +420,27 @@ TEST(GpMean, DeviationsAreThoseOfNewRows) {
     EXPECT_NEAR(told / errors, 1, 0.1);
 }
 
+// Rows held out beyond the training range are predicted by a part of what the trees say, and calibrate by that.
+TEST(GpMean, HeldOutRowsCalibrateByPredictions) {
+    QuietContext context;
+    std::vector<PlainRow> rows = stepped_rows(500, 9, true);
+    for (PlainRow& row : rows) {
+        row.x2 = row.held_out ? 1 + 0.3 * row.x1 / 10 : row.x1 / 10;
+        row.y += 30 * row.x2;
+    }
+    Model model = fit_rows(rows, over_trees(Combine::mixture), {false, true}, context).model;
+    Predictor predictor(model);
+    std::vector<double> z;
+    for (const PlainRow& row : rows) {
+        if (!row.held_out) continue;
+        const Normal at = predictor.observation(features_of(row));
+        z.push_back((row.y - at.mean) / std::sqrt(at.variance));
+    }
+    std::sort(z.begin(), z.end());
+    ASSERT_EQ(model.calibration->kept.size(), z.size());
+    for (size_t i = 0; i < z.size(); i++) expect_near(model.calibration->kept[i], z[i]);
+}
+
 // Nearly all rows are 0, and an eighth of them has more or fewer of the others by chance, which says nothing of
 // variances. Where few rows are in no fold, all calibrate.
 TEST(GpMean, RareEventsAreWithinIntervals) {

@@ -242,7 +242,7 @@ void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseMod
 
 // Leaves rows out of what the inverse is of.
 TrainedSparse SparseTrainer::scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows) {
-    const RowSubset some(rows, scored_rows(rows.size(), training_.seed), context_.memory());
+    const RowSubset some(rows, spread_rows(rows.size(), max_scored_rows, training_.seed), context_.memory());
     uncertainty::StandardisedErrors left_out(context_);
     const LeaveOneOut score = leave_rows_out(parts, inverse, some.rows(), left_out, team_, context_);
     return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
@@ -255,8 +255,8 @@ TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Featur
     return SparseTrainer(rows, features, training, context).train();
 }
 
-std::vector<uint32_t> scored_rows(size_t rows, uint64_t seed) {
-    return spread_rows(rows, max_scored_rows, seed);
+std::vector<uint32_t> rows_of_errors(size_t rows, size_t errors, uint64_t seed) {
+    return spread_rows(rows, errors, seed);
 }
 
 uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points, bool fitc) {

@@ -32,8 +32,9 @@ struct TrainedSparse {
 TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Feature>& features,
                            const SparseTraining& training, RunContext& context);
 
-// Returns the rows that a training with this seed leaves out in turn: 50,000 at most.
-std::vector<uint32_t> scored_rows(size_t rows, uint64_t seed);
+// Returns which rows so many errors are of that a training with this seed has of rows left out: a smooth kernel leaves
+// out 50,000 at most.
+std::vector<uint32_t> rows_of_errors(size_t rows, size_t errors, uint64_t seed);
 
 // Bytes that train_sparse() needs at most, besides the rows.
 uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points, bool fitc);
