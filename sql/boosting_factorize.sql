@@ -149,6 +149,21 @@ RESET btml.memory_limit;
 -- Which of the two is estimated to be faster.
 SELECT s->'rows' AS rows, s->'strategy' AS strategy, s->'strategy_reason' AS reason
 FROM btml.summary(btml.boost_fit('SELECT l.a, l.y, i FROM long l JOIN generate_series(1, 1000) i ON i % 20 = a', 'y', trees => 6, max_leaves => 8)) s;
+-- What the trees touch shows how long factorising takes: here it is given up for the rows. The model is that of the rows.
+CREATE TABLE origin AS SELECT i % 40 AS k, i * 7919 % 1009 AS a, i * 104729 % 997 AS b, sin(i % 40) * 3 + cos(2 * (i % 40)) + i * 104729 % 997 / 997.0 AS y FROM generate_series(1, 5000) i;
+CREATE TABLE target AS SELECT i % 40 AS k, i * 31 % 1013 / 1013.0 + sin(i % 40) AS c, i * 17 % 1013 / 1013.0 + cos(i % 40) AS d FROM generate_series(1, 5000) i;
+CREATE TABLE given_up AS SELECT strategy, btml.boost_fit('SELECT y, a, b, c, d FROM origin JOIN target USING (k)', 'y', strategy => strategy) AS model
+FROM unnest(ARRAY['auto', 'enumerate']) strategy;
+SELECT g.strategy, s->>'strategy' AS took, regexp_replace(s->>'strategy_reason', '\d+ s ', 'N s ') AS reason
+FROM given_up g, btml.summary(model) s ORDER BY g.strategy;
+SELECT count(DISTINCT trees) AS models FROM (SELECT strategy, array_agg(t ORDER BY t.tree, t.node) AS trees FROM given_up, btml.trees(model) t GROUP BY strategy) all_trees;
+-- Training that goes on from a model is given up as well.
+SELECT s->>'strategy' AS took, regexp_replace(s->>'strategy_reason', '\d+ s ', 'N s ') AS reason, (SELECT max(tree) + 1 FROM btml.trees(model)) AS trees
+FROM (SELECT btml.boost_fit('SELECT y, a, b, c, d FROM origin JOIN target USING (k)', 'y', trees => 5,
+             start => (SELECT model FROM given_up WHERE strategy = 'auto')) AS model) f, btml.summary(model) s;
+-- Where factorising takes longer at best, it is not tried.
+SELECT * FROM btml.explain_join('SELECT FROM generate_series(1, 20000) i JOIN generate_series(1, 20000) j ON i % 400 = j % 400') line WHERE line ~ '^ *Training';
+DROP TABLE given_up, origin, target;
 -- Residuals are held by combinations of rows while those are few, and in pairs of leaves where there are many; the trees are
 -- the same.
 CREATE TABLE person AS SELECT i % 40 AS town, i * 7919 % 1009 / 1009.0 AS age, i * 104729 % 997 / 997.0 + i % 40 * 0.01 AS y FROM generate_series(1, 2000) i;

@@ -88,7 +88,7 @@ struct ChosenJoin {
     std::chrono::steady_clock::time_point read_at; // the end of reading
 };
 
-// options: of the request; gets the objective that the target takes.
+// options: of the request but for the strategy; gets the objective that the target takes.
 ChosenJoin read_and_choose(const BoostRequest& request, Options& options, RunContext& context) {
     ChosenJoin chosen{};
     const auto read = [&](RowContents contents, RowContents contents_of_labels) {
@@ -123,8 +123,9 @@ struct Start {
     std::optional<Model> model;
 };
 
-FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
+FitResult fit_over_source(const BoostRequest& request, Strategy strategy, RunContext& context) {
     Options options = request.options;
+    options.strategy = strategy;
     Start start(request, options, context);
     std::optional<FitResult> there;
     if (options.strategy == Strategy::distributed)
@@ -147,7 +148,8 @@ FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
             relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
             joining = seconds_since(chosen.read_at);
-            return fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start.model));
+            return fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start.model),
+                                  choice.plan);
         }
         HeldRows held = hold_rows(training, choice, options, context);
         Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan, context);
@@ -169,6 +171,17 @@ FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
     result.timings.insert(result.timings.begin(), {{"reading tables", training.seconds_reading},
                                                    {"joining tables", training.seconds_joining + joining}});
     return result;
+}
+
+// Factorised training that turns out to take longer than with the rows held is given up, and the tables are read again.
+FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
+    try {
+        return fit_over_source(request, request.options.strategy, context);
+    } catch (const factorised::NotWorthIt& found) {
+        FitResult result = fit_over_source(request, Strategy::enumerate, context);
+        result.model.strategy_reason += ": " + found.reason;
+        return result;
+    }
 }
 
 } // namespace

@@ -8,9 +8,9 @@ namespace btml::boosting::factorised {
 using namespace relational;
 
 JoinResiduals::JoinResiduals(const GroupedJoin& join, size_t target_table, const Options& options, ThreadTeam& team,
-                             RunContext& context, Way way)
+                             RunContext& context, const Plan& plan)
     : options_(options),
-      way_(way),
+      plan_(plan),
       context_(context),
       queries_(join, target_table, team, context),
       of_node_(join.tables().size(), context.memory()),
@@ -19,16 +19,23 @@ JoinResiduals::JoinResiduals(const GroupedJoin& join, size_t target_table, const
 void JoinResiduals::start(const double* weights, uint64_t room) {
     queries_.start();
     room_ = room;
-    if (way_ == Way::queries) return;
+    if (plan_.way == Way::queries) return;
     sub_join_.emplace(queries_.filtered(), weights);
     sub_join_sums_.emplace(*sub_join_);
-    if (way_ == Way::automatic && sub_join_->bytes() > room_) drop_cells();
+    if (plan_.way == Way::automatic && sub_join_->bytes() > room_) drop_cells();
 }
 
 void JoinResiduals::drop_cells() {
     sub_join_sums_.reset();
     sub_join_.reset();
     of_node_ = RowSums(of_node_.sums.size(), context_.memory());
+}
+
+double JoinResiduals::rows() const {
+    double rows = 0;
+    for (size_t t = 0; t < queries_.filters().size(); t++)
+        rows += static_cast<double>(queries_.filtered().table(t).rows);
+    return rows;
 }
 
 // What the queries of a node would take, on average over the trees to come.
@@ -50,21 +57,41 @@ double JoinResiduals::nanoseconds_of_queries() const {
     return sum;
 }
 
-// The cells that may be summed up in the time that queries would take, or in that of looking at the tables' rows.
+// Of the trees to come, as large as those before. Of two siblings, one is evaluated.
+double JoinResiduals::nodes_left() const {
+    const double leaves = static_cast<double>(queries_.queries().size()) / trees_;
+    return leaves / 2 * (options_.trees - trees_);
+}
+
+// What cells or queries of a node may take for the plan to hold.
+double JoinResiduals::max_nanoseconds_of_node() const {
+    return std::max(0.0, plan_.max_nanoseconds / std::max(1.0, nodes_left()) - rows() * per_summed_row);
+}
+
+// The cells that may be summed up in the time that queries would take, or in that of looking at the tables' rows, but
+// no longer than the plan allows.
 uint64_t JoinResiduals::worthwhile_cells() const {
-    constexpr double per_cell = 6, per_table = 3;
-    double rows = 0;
-    for (size_t t = 0; t < queries_.filters().size(); t++)
-        rows += static_cast<double>(queries_.filtered().table(t).rows);
-    const double of_cell = per_cell + per_table * static_cast<double>(sub_join_->held().size());
-    return static_cast<uint64_t>(std::max(rows, nanoseconds_of_queries() / of_cell));
+    const double of_cell = per_cell + per_cell_table * static_cast<double>(sub_join_->held().size());
+    const double cells = std::max(rows(), nanoseconds_of_queries() / of_cell);
+    return static_cast<uint64_t>(std::min(cells, max_nanoseconds_of_node() / of_cell));
 }
 
 void JoinResiduals::subtract(const std::vector<Leaf>& leaves) {
     trees_++;
     for (const Leaf& leaf : leaves)
         if (leaf.value != 0) queries_.subtract(leaf.rows, leaf.value);
-    if (!sub_join_) return;
+    if (sub_join_ && !subtract_from_cells(leaves)) drop_cells();
+    if (!sub_join_ && plan_.way == Way::automatic) check_plan();
+}
+
+void JoinResiduals::check_plan() const {
+    const double left = nodes_left() * (rows() * per_summed_row + nanoseconds_of_queries());
+    if (left > plan_.max_nanoseconds)
+        throw NotWorthIt{format("without, after %d of %d trees, %s more were estimated", trees_, options_.trees,
+                                about_seconds(left).c_str())};
+}
+
+bool JoinResiduals::subtract_from_cells(const std::vector<Leaf>& leaves) {
     std::vector<SubJoin::Leaf> subtracted;
     for (const Leaf& leaf : leaves) {
         if (leaf.value == 0) continue;
@@ -73,11 +100,10 @@ void JoinResiduals::subtract(const std::vector<Leaf>& leaves) {
         for (const auto& rows : leaf.rows) added.rows.push_back(rows.get());
     }
     const SubJoin::Limits limits =
-        way_ == Way::cells ? SubJoin::Limits{UINT64_MAX, UINT64_MAX} : SubJoin::Limits{worthwhile_cells(), room_};
-    if (sub_join_->subtract(subtracted, limits))
-        sub_join_sums_->update();
-    else
-        drop_cells();
+        plan_.way == Way::cells ? SubJoin::Limits{UINT64_MAX, UINT64_MAX} : SubJoin::Limits{worthwhile_cells(), room_};
+    if (!sub_join_->subtract(subtracted, limits)) return false;
+    sub_join_sums_->update();
+    return true;
 }
 
 const RowSums& JoinResiduals::sums(const Selection& selection, const std::vector<bool>& tables, bool with_squares) {

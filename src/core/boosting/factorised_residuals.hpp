@@ -4,8 +4,8 @@
 // cells to hold, or so many that queries take less time.
 #pragma once
 
+#include "core/boosting/factorised_plan.hpp"
 #include "core/boosting/factorised_queries.hpp"
-#include "core/boosting/factorised_way.hpp"
 #include "core/boosting/options.hpp"
 #include "core/relational/sub_join_sums.hpp"
 
@@ -14,7 +14,7 @@ namespace btml::boosting::factorised {
 class JoinResiduals {
   public:
     JoinResiduals(const relational::GroupedJoin& join, size_t target_table, const Options& options, ThreadTeam& team,
-                  RunContext& context, Way way);
+                  RunContext& context, const Plan& plan);
 
     // Numbers for the target table's rows, before any leaf.
     Buffer<double>& values() { return queries_.values(); }
@@ -26,7 +26,7 @@ class JoinResiduals {
         const TreeNodes::Rows& rows;
         int64_t value;
     };
-    // Subtracts the values of a tree's leaves from their rows.
+    // Subtracts the values of a tree's leaves from their rows. NotWorthIt where the trees to come would take too long.
     void subtract(const std::vector<Leaf>& leaves);
 
     // Returns for each selected row of the tables that are asked for, over the selected join rows that it takes part
@@ -44,12 +44,17 @@ class JoinResiduals {
     ResidualQueries& queries() { return queries_; }
 
   private:
+    double rows() const;
     double nanoseconds_of_queries() const;
+    double nodes_left() const;
+    double max_nanoseconds_of_node() const;
     uint64_t worthwhile_cells() const;
+    bool subtract_from_cells(const std::vector<Leaf>& leaves);
+    void check_plan() const;
     void drop_cells();
 
     const Options& options_;
-    const Way way_;
+    const Plan plan_;
     RunContext& context_;
     ResidualQueries queries_;
     std::optional<relational::SubJoin> sub_join_;

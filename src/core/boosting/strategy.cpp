@@ -16,8 +16,10 @@ using namespace relational;
 namespace {
 
 // Measured on one core, in nanoseconds.
-constexpr double per_join_row = 4;           // and table, and level of a tree
-constexpr double per_summed_row = 40;        // of a node
+constexpr double per_held_row = 30;          // and table, to enumerate and bin
+constexpr double per_tree_row = 10;          // and tree
+constexpr double per_tree_feature = 0.7;     // likewise, and
+constexpr double per_level_feature = 0.25;   // for each level of the tree
 constexpr double per_sketched_row = 10;      // and block of frequencies
 constexpr double per_sketched_filter = 1;    // and condition, likewise
 constexpr double per_sketched_product = 1.2; // of a group, a sub-query and a neighbour, likewise
@@ -27,8 +29,12 @@ double leaves_of(const Options& options) {
     return options.max_leaves > 0 ? options.max_leaves : 256;
 }
 
-double enumerated_nanoseconds(double join_rows, double tables, const Options& options) {
-    return join_rows * tables * per_join_row * (1 + options.trees * std::log2(leaves_of(options)));
+double enumerated_nanoseconds(const Join& join, double join_rows, const Options& options) {
+    double columns = 0;
+    for (const Table& table : join.tables()) columns += static_cast<double>(table.columns.size());
+    const double of_feature = per_tree_feature + per_level_feature * std::log2(leaves_of(options));
+    return join_rows * (static_cast<double>(join.tables().size()) * per_held_row +
+                        options.trees * (per_tree_row + columns * of_feature));
 }
 
 // Groups of a table's rows by their keys. Rows whose neighbours are all met on the same keys make a group for each key;
@@ -45,7 +51,7 @@ double groups_of(const Join& join, size_t t) {
     return one_key ? join.key_count(t, neighbours[0]) : join.tables()[t].rows;
 }
 
-// Forecasts what evaluating some queries at one node takes. Leaves with conditions on few tables ask the same of the
+// Forecasts what sketching some queries at one node takes. Leaves with conditions on few tables ask the same of the
 // others.
 class QueryCost {
   public:
@@ -69,12 +75,12 @@ class QueryCost {
     }
 
     double rows() const { return rows_; }
-    // Nanoseconds of so many queries, each the product of so many leaves' conditions.
-    double of(double queries, double leaves, double per_filter, double per_product) const {
+    // Nanoseconds of so many queries, a leaf's conditions each.
+    double of(double queries) const {
         double sum = 0;
         for (const OfTable& table : tables_)
-            sum += table.rows * per_filter * distinct(queries, leaves, table.columns) +
-                   table.products * per_product * distinct(queries, leaves, table.columns_below);
+            sum += table.rows * per_sketched_filter * distinct(queries, table.columns) +
+                   table.products * per_sketched_product * distinct(queries, table.columns_below);
         return sum;
     }
 
@@ -85,9 +91,7 @@ class QueryCost {
     };
 
     // One asks for nothing, and a leaf has a condition for each level of its tree, on any column.
-    double distinct(double queries, double leaves, double columns) const {
-        return 1 + queries * (1 - std::pow(1 - columns, leaves * levels_));
-    }
+    double distinct(double queries, double columns) const { return 1 + queries * (1 - std::pow(1 - columns, levels_)); }
 
     const double levels_;
     double rows_ = 0;
@@ -112,20 +116,15 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
     const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);
     const QueryCost cost(join, options);
     const double nodes = 2 * leaves_of(options) * options.trees;
-    return nodes / 2 * plan.sketches * blocks *
-           (cost.rows() * per_sketched_row +
-            cost.of(queries_of_node(options), 1, per_sketched_filter, per_sketched_product));
+    return nodes / 2 * plan.sketches * blocks * (cost.rows() * per_sketched_row + cost.of(queries_of_node(options)));
 }
 
-// Of two siblings, one is evaluated: the sums of its rows, a query for each leaf of the earlier trees that does not
-// contradict it and, for exact sums of squares, one for each pair of those. Half of the rows are in a node.
-double factorised_nanoseconds(const Join& join, const Options& options) {
-    const QueryCost cost(join, options);
-    const double nodes = options.trees * leaves_of(options), queries = queries_of_node(options);
-    double of_node = cost.rows() * per_summed_row + cost.of(queries, 1, per_filtered_row, per_group_product);
-    if (options.criterion == Criterion::mse_sum && !options.sketch_residuals)
-        of_node += cost.of(queries * queries * 2 / 3, 2, per_filtered_row, per_pair_product);
-    return nodes / 2 * of_node + sketching_nanoseconds(join, options);
+// At best, conditions touch few tables, and a node costs what adding up its rows does. Of two siblings, one is
+// evaluated.
+double min_factorised_nanoseconds(const Join& join, const Options& options) {
+    double rows = 0;
+    for (const Table& table : join.tables()) rows += static_cast<double>(table.rows);
+    return options.trees * leaves_of(options) / 2 * rows * per_summed_row + sketching_nanoseconds(join, options);
 }
 
 // Roughly what FactorisedSet::bytes will ask for once equal rows are one: sums and counts by row, a bit for every leaf
@@ -145,11 +144,6 @@ double factorised_bytes(const Join& join, const Options& options) {
 
 std::string megabytes(double bytes) {
     return format("%.0f MB", bytes / (1 << 20));
-}
-
-std::string seconds(double nanoseconds) {
-    const double s = nanoseconds * 1e-9;
-    return s < 9.5 ? format("about %.1g s", s) : format("about %.0f s", s);
 }
 
 // What holding the join's rows takes; row ids apart from the rest.
@@ -192,7 +186,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     const bool is_table = std::any_of(join.tables().begin(), bags, is_fact);
     const uint64_t row_ids = enumeration_bytes(join, context), bytes = held_bytes(row_ids, join_rows, labels, options);
     const std::string held = format("the join is held as row ids (%" PRIu64 " kB)", (row_ids + 1023) / 1024);
-    const double enumerated = enumerated_nanoseconds(join_rows, join.tables().size(), options);
+    const double enumerated = enumerated_nanoseconds(join, join_rows, options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
     const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
     if (is_table && (fits || asked == Strategy::enumerate))
@@ -211,12 +205,14 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     if (!fits_without)
         return {Strategy::enumerate,
                 format("%s, training without would take %s", held.c_str(), megabytes(without).c_str())};
-    const double factorised = factorised_nanoseconds(join, options);
-    if (enumerated <= factorised)
-        return {Strategy::enumerate, format("%s, estimated at %s against %s without", held.c_str(),
-                                            seconds(enumerated).c_str(), seconds(factorised).c_str())};
-    return {Strategy::factorize, format("estimated at %s against %s with the join's rows held",
-                                        seconds(factorised).c_str(), seconds(enumerated).c_str())};
+    const double at_best = min_factorised_nanoseconds(join, options);
+    if (enumerated <= at_best)
+        return {Strategy::enumerate, format("%s, estimated at %s against %s at least without", held.c_str(),
+                                            about_seconds(enumerated).c_str(), about_seconds(at_best).c_str())};
+    return {Strategy::factorize,
+            format("estimated at %s at least against %s with the join's rows held", about_seconds(at_best).c_str(),
+                   about_seconds(enumerated).c_str()),
+            {factorised::Way::automatic, enumerated - sketching_nanoseconds(join, options)}};
 }
 
 StrategyChoice choose_held_rows(const Join& join, const Options& options, const std::string& reason,
@@ -227,10 +223,6 @@ StrategyChoice choose_held_rows(const Join& join, const Options& options, const 
         throw Error(ErrorCode::invalid_argument, "strategy => 'factorize' is not valid here: " + reason, "",
                     "Valid are \"auto\", \"enumerate\" and \"sample\".");
     return hold_or_sample(join, labels, options, reason, context);
-}
-
-double factorising_seconds(const Join& join, const Options& options) {
-    return factorised_nanoseconds(join, options) * 1e-9;
 }
 
 double sketching_seconds(const Join& join, const Options& options, RunContext& context) {

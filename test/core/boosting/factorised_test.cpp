@@ -28,7 +28,7 @@ class RandomTraining {
     Model fit_either(bool factorised, const Options& options, int threads, std::optional<Model> start = {},
                      Way way = Way::automatic) {
         QuietContext context(threads);
-        return fit_either(factorised, options, context, std::move(start), way);
+        return fit_either(factorised, options, context, std::move(start), {way});
     }
 
     Model fit_either(bool factorised, const Options& options, RunContext& context, std::optional<Model> start = {},
@@ -40,7 +40,7 @@ class RandomTraining {
         if (factorised) {
             GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
-            result = fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start), way);
+            result = fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start), {way});
         } else {
             relational::JoinRows rows = enumerate(join, context);
             result = fit(make_dataset(std::move(join), std::move(rows), plan, context), options, context, false,
@@ -302,7 +302,8 @@ class StarTraining {
     StarTraining(int tables, int rows, int keys, int values)
         : tables_(tables), rows_(rows), keys_(keys), values_(values) {}
 
-    FitResult fit(const Options& options, RunContext& context, Way way) const {
+    FitResult fit(const Options& options, RunContext& context, Way way,
+                  double max_nanoseconds = std::numeric_limits<double>::infinity()) const {
         Random random(3);
         relational::test::PlainJoin plain;
         const auto count = static_cast<size_t>(rows_);
@@ -340,7 +341,7 @@ class StarTraining {
         }
         GroupedJoin grouped(join, context);
         Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
-        return fit_factorised(std::move(dataset), std::move(grouped), options, context, {}, way);
+        return fit_factorised(std::move(dataset), std::move(grouped), options, context, {}, {way, max_nanoseconds});
     }
 
   private:
@@ -384,6 +385,32 @@ TEST(Factorised, QueriesTakeOverFromCells) {
     Options fewer = options;
     fewer.trees = 2;
     EXPECT_NE(training.fit(fewer, context, Way::automatic).residuals, "residuals by pairs of leaves");
+}
+
+// Given up as soon as the trees that are left would take longer; with more time cells are dropped, and with still more
+// nothing changes. Nothing is left behind.
+TEST(Factorised, IsGivenUpWhereThePlanDoesNotHold) {
+    const Options options = star_options();
+    const StarTraining training(2, 1'500, 30, 400);
+    QuietContext context(2);
+    const FitResult unlimited = training.fit(options, context, Way::automatic);
+    int given_up = 0, queried = 0;
+    for (const double nanoseconds : {0.0, 1e5, 1e6, 1e7, 1e8, 1e9, 1e12}) {
+        try {
+            const FitResult result = training.fit(options, context, Way::automatic, nanoseconds);
+            expect_same_model(result.model, unlimited.model);
+            queried++;
+        } catch (const factorised::NotWorthIt& found) {
+            EXPECT_EQ(queried, 0) << "given up in " << nanoseconds << " ns, not in less";
+            EXPECT_NE(found.reason.find(" of 12 trees, about "), std::string::npos) << found.reason;
+            given_up++;
+        }
+        EXPECT_EQ(context.memory().used(), 0u);
+    }
+    EXPECT_GT(given_up, 1);
+    EXPECT_GT(queried, 1);
+    for (const Way way : {Way::cells, Way::queries})
+        expect_same_model(training.fit(options, context, way, 0).model, unlimited.model); // asked for
 }
 
 TEST(Factorised, QueriesTakeOverWhereMemoryIsShort) {
