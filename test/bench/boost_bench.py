@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 try:
     import lightgbm
@@ -62,11 +63,20 @@ def timed(action):
     return best, result
 
 
+def call_of(objective):
+    return f"btml.boost_fit('bench.train_{objective}', target => 'y', objective => '{objective}', trees => {TREES})"
+
+
 def fit(objective, threads):
     sql(f"""DELETE FROM model WHERE objective = '{objective}' AND threads = {threads}; SET btml.threads = {threads};
-            INSERT INTO model SELECT '{objective}', {threads},
-                btml.boost_fit('bench.train_{objective}', target => 'y', objective => '{objective}',
-                               trees => {TREES})""")
+            INSERT INTO model SELECT '{objective}', {threads}, {call_of(objective)}""")
+
+
+def fit_twice(objective):
+    """Two sessions at once, a thread each: what two processors are good for, where nothing waits for another."""
+    fits = f"SET btml.threads = 1; SELECT btml.summary({call_of(objective)})->'rows'"
+    with ThreadPoolExecutor(2) as sessions:
+        list(sessions.map(sql, [fits] * 2))
 
 
 def export(path, relation):
@@ -116,6 +126,7 @@ def measure_fits(objective, folder):
     else:
         line("fit, 1 thread", one)
     line("fit, 2 threads | 1 thread", two, one)
+    line("two fits at once, 1 thread each | one", timed(lambda: fit_twice(objective))[0], one)
     phases = sql(f"""SELECT p.* FROM model, jsonb_each_text(btml.summary(fit)->'seconds') p
                      WHERE objective = '{objective}' AND threads = 1""")
     print(f"  the phases of the fit, in seconds: {', '.join(f'{phase} {float(s):.2f}' for phase, s in phases)}")

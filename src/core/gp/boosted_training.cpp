@@ -11,8 +11,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr double quantile_90 = 1.6448536269514722;
-
 struct Variances {
     double noise, factor;
 };
@@ -67,16 +65,8 @@ double negative_log_density(double residual, double variance) {
     return (residual * residual / variance + std::log(2 * std::numbers::pi * variance)) / 2;
 }
 
-double square(double residual, double) {
-    return residual * residual;
-}
-
 double standardised_square(double residual, double variance) {
     return residual * residual / variance;
-}
-
-double is_covered(double residual, double variance) {
-    return residual * residual <= quantile_90 * quantile_90 * variance;
 }
 
 // The best noise is known for a ratio of the two; the ratio is found by golden section.
@@ -107,11 +97,6 @@ Variances likeliest_variances(const Residuals& residuals, const BoostedTraining&
         }
     }
     return at((from + to) / 2);
-}
-
-LeaveOneOut score(const Residuals& residuals, const Variances& variances, RunContext& context) {
-    return {residuals.residuals.size(), residuals.mean(variances, context, negative_log_density),
-            std::sqrt(residuals.mean(variances, context, square)), residuals.mean(variances, context, is_covered)};
 }
 
 uncertainty::StandardisedErrors errors(const Residuals& residuals, const Variances& variances, RunContext& context) {
@@ -156,12 +141,8 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
                                            candidate.found.kernel, fraction, context));
         const Residuals residuals{rows, chain.residuals(), chain.variances()};
         const Variances variances = likeliest_variances(residuals, training, context);
-        const LeaveOneOut scores = score(residuals, variances, context);
-        double loss = scores.mean_nll;
-        if (is_held_out) {
-            const Residuals of_others = others.add(result.members.back(), context);
-            loss = of_others.mean(variances, context, negative_log_density);
-        }
+        const Residuals scored = is_held_out ? others.add(result.members.back(), context) : residuals;
+        const double loss = scored.mean(variances, context, negative_log_density);
         context.note(format("member %zu of at most %zu: negative log density %g of standardised targets %s, noise %g, "
                             "factor %g, after %" PRIu64 " evaluations",
                             m + 1, most, loss, is_held_out ? "held out" : "left out", variances.noise, variances.factor,
@@ -171,8 +152,8 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
             kept = m + 1;
             result.noise = variances.noise;
             result.variance_factor = variances.factor;
-            result.leave_one_out = scores;
             result.left_out = errors(residuals, variances, context);
+            result.leave_one_out = left_out_score(result.left_out, context);
         }
     }
     result.members.erase(result.members.begin() + kept, result.members.end());

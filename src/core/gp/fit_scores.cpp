@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace btml::gp {
 
@@ -45,16 +44,7 @@ double calibrated_nll(const LeaveOneOut& score) {
 
 LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
                            RunContext& context) {
-    static constexpr double quantile_90 = 1.6448536269514722;
-    double nll = 0, squares = 0, covered = 0;
-    context.for_each(errors.size(), 8, [&](size_t i) {
-        const double error = errors.errors()[i], deviation = errors.deviations()[i], z = error / deviation;
-        nll += (std::log(2 * std::numbers::pi) + z * z) / 2 + std::log(deviation);
-        squares += error * error;
-        covered += std::fabs(z) <= quantile_90;
-    });
-    const double rows = static_cast<double>(errors.size());
-    LeaveOneOut score{errors.size(), nll / rows, std::sqrt(squares / rows), covered / rows};
+    LeaveOneOut score = left_out_score(errors, context);
     if (student.scale > 0) score.mean_nll_student_t = errors.mean_nll(student);
     return score;
 }

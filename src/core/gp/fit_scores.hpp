@@ -19,7 +19,7 @@ struct HeldOutScore {
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
-// Returns the score of rows left out, of normal distributions and of this one where it has a density.
+// Adds the score by this distribution where it has a density.
 LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
                            RunContext& context);
 // Returns the mean negative log density by the calibration, or where it has none, the normal distributions.

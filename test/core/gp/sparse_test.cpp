@@ -323,10 +323,10 @@ TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
         const Collapsed all = collapsed_of(plain_rows);
         const SparseModel::Parts parts = parts_of(kernel, points, inducing, all, context, fitc);
         FitcRows of_fitc(kernel, z.span(), plain_rows, team, context);
-        uncertainty::StandardisedErrors errors(context);
-        const LeaveOneOut score = leave_rows_out(parts, all.inverse(), fitc ? of_fitc.under(kernel.noise) : plain_rows,
-                                                 errors, team, context);
-        EXPECT_EQ(errors.z().size(), points.size());
+        const uncertainty::StandardisedErrors errors =
+            leave_rows_out(parts, all.inverse(), fitc ? of_fitc.under(kernel.noise) : plain_rows, team, context);
+        ASSERT_EQ(errors.size(), points.size());
+        const LeaveOneOut score = left_out_score(errors, context);
         double nll = 0, squares = 0;
         for (size_t out = 0; out < points.size(); out++) {
             Points others;
@@ -378,8 +378,8 @@ Scored score_many_rows(const std::string& library, bool of_all = true) {
     const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
     const Collapsed collapsed(kernel, z.span(), points.rows(), team, context);
     SparseModel model(parts_of(kernel, points, inducing, collapsed, context), context);
-    uncertainty::StandardisedErrors errors(context);
-    const LeaveOneOut score = leave_rows_out(model.parts(), collapsed.inverse(), points.rows(), errors, team, context);
+    const LeaveOneOut score =
+        left_out_score(leave_rows_out(model.parts(), collapsed.inverse(), points.rows(), team, context), context);
     context.device().library = library;
     SparsePredictor predictor(model, points.size(), team, context);
     std::vector<Normal> latents(SparsePredictor::max_points);

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace btml::gp {
 
 static constexpr size_t solutions = 2 * Columns::count - 1; // that are of samples
-static constexpr double quantile_90 = 1.6448536269514722;
 
 // Samples o have the covariance K, so the squares of K⁻¹o have the mean (K⁻¹)_ii.
 SumScorer::InverseDiagonal SumScorer::inverse_diagonal(size_t row) const {
@@ -21,20 +19,6 @@ SumScorer::InverseDiagonal SumScorer::inverse_diagonal(size_t row) const {
     const double mean = std::max(sum / solutions, 1e-30);
     const double relative_variance = std::max(fourth / solutions / mean / mean - 1, 0.0);
     return {mean, mean * (1 + relative_variance / solutions)};
-}
-
-LeaveOneOut SumScorer::score(double calibration) const {
-    const size_t rows = first_.size();
-    double sum = 0, errors = 0, covered = 0;
-    for (size_t i = 0; i < rows; i++) {
-        const double inverse = inverse_diagonal(i).of_reciprocal;
-        const double residual = first_[i][0] / inverse + errors_[i], variance = calibration / inverse;
-        sum += (std::log(2 * std::numbers::pi * variance) + residual * residual / variance) / 2;
-        errors += residual * residual;
-        covered += std::abs(residual) <= quantile_90 * std::sqrt(variance);
-    }
-    const double n = rows;
-    return {rows, sum / n, std::sqrt(errors / n), covered / n};
 }
 
 uncertainty::StandardisedErrors SumScorer::errors(double calibration) const {
@@ -54,7 +38,7 @@ double SumScorer::calibration() const {
     constexpr size_t min_rows = 100;
     constexpr double min_coverage = 0.88, max_coverage = 0.92, rows_of_half_trust = 500;
     const size_t rows = first_.size();
-    const double coverage = *score(1).coverage_90;
+    const double coverage = *left_out_score(errors(1), context_).coverage_90;
     if (rows < min_rows || (coverage >= min_coverage && coverage <= max_coverage)) return 1;
     Buffer<double> deviations(context_.memory(), "leave-one-out residuals", rows);
     double squares = 0;
@@ -66,6 +50,7 @@ double SumScorer::calibration() const {
     const size_t place = std::min(rows - 1, static_cast<size_t>(0.9 * static_cast<double>(rows)));
     std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
     // The quantile of Student's t distribution: the variances are estimated from few samples.
+    constexpr double quantile_90 = 1.6448536269514722;
     const double student = quantile_90 * (1 + (quantile_90 * quantile_90 + 1) / (4.0 * solutions));
     const double ratio = deviations[place] / student, n = rows;
     // The mean square is the likeliest factor; two thirds of it cost 0.05 nats a row.

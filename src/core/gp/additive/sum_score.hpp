@@ -8,7 +8,6 @@
 
 #include "core/gp/additive/additive_covariance.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
-#include "core/uncertainty/calibration.hpp"
 
 namespace btml::gp {
 
@@ -19,8 +18,7 @@ class SumScorer {
     SumScorer(const Block& first, const Block& second, std::span<const float> errors, RunContext& context)
         : first_(first), second_(second), errors_(errors), context_(context) {}
 
-    // The score is on the scale of the targets given, and comes from estimates of the diagonal of K⁻¹ by 31 samples.
-    LeaveOneOut score(double calibration) const;
+    // Errors are on the scale of the targets given, and come from estimates of the diagonal of K⁻¹ by 31 samples.
     uncertainty::StandardisedErrors errors(double calibration) const;
     double calibration() const;
 

@@ -227,7 +227,6 @@ TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumT
     SumModel::Parts parts(encoding, training.seed, context.memory());
     const double unit = unit_of_weights(rows.weight.span());
     if (training.noise) *training.noise /= unit;
-    LeaveOneOut score;
     uncertainty::StandardisedErrors left_out(context);
     uint64_t evaluations = 0;
     {
@@ -240,7 +239,6 @@ TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumT
         trainer.solve();
         const SumScorer scorer = trainer.scorer();
         parts.calibration = scorer.calibration();
-        score = scorer.score(parts.calibration);
         left_out = scorer.errors(parts.calibration);
         evaluations = trainer.evaluations();
         parts.noise = unit * trainer.noise();
@@ -248,7 +246,7 @@ TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumT
         for (size_t m = 0; m < trained.size(); m++) parts.members[m].weights = std::move(trained[m].weights);
     }
     parts.rows = copy(rows, context);
-    return {SumModel(std::move(parts), context), score, std::move(left_out), evaluations};
+    return {SumModel(std::move(parts), context), left_out_score(left_out, context), std::move(left_out), evaluations};
 }
 
 static void require_solved(const SumResiduals& residuals, size_t members) {

@@ -6,30 +6,14 @@
 
 namespace btml::gp {
 
-namespace {
-
-struct Sums {
-    double nll = 0, squares = 0;
-    uint64_t covered = 0;
-
-    void add(double error, double variance) {
-        constexpr double half_of_90 = 1.6448536269514722; // of a normal distribution, in standard deviations
-        nll += (std::log(2 * M_PI * variance) + error * error / variance) / 2;
-        squares += error * error;
-        covered += std::abs(error) <= half_of_90 * std::sqrt(variance);
-    }
-};
-
-} // namespace
-
 // With g = k'Σ⁻¹k, where Σ = K_uu + Φ/σ², a row of weight w has the leverage h = w·g/σ². Without the row its residual
 // is 1/(1 − h) times as large, and so is g, which the latent variance has beside the prior's part.
-LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse, const SmoothRows& rows,
-                           uncertainty::StandardisedErrors& errors, ThreadTeam& team, RunContext& context) {
+uncertainty::StandardisedErrors leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
+                                               const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
     constexpr double min_free = 1e-9; // of 1 − h, which rounding may bring to 0
     const double noise = parts.kernel.noise;
     QuadraticForms forms(parts, {parts.reduction.data(), inverse.data()}, rows.size(), team, context);
-    Sums sums;
+    uncertainty::StandardisedErrors errors(context);
     for (size_t begin = 0; begin < rows.size(); begin += QuadraticForms::max_rows) {
         const QuadraticForms::OfRows found = forms.of_rows(rows, begin);
         for (size_t i = 0; i < found.rows(); i++) {
@@ -39,14 +23,11 @@ LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>
             const double prior = parts.fitc ? 0 : std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
             const double latent = prior + known / weight / free;
             const double residual = rows.targets[begin + i] - found.means[i] / std::sqrt(weight);
-            const double error = residual / free, variance = latent + noise / weight;
-            sums.add(error, variance);
-            errors.add(error, variance);
+            errors.add(residual / free, latent + noise / weight);
         }
         context.share_progress("leaving rows out", begin, rows.size());
     }
-    const double n = static_cast<double>(rows.size());
-    return {rows.size(), sums.nll / n, std::sqrt(sums.squares / n), static_cast<double>(sums.covered) / n};
+    return errors;
 }
 
 } // namespace btml::gp

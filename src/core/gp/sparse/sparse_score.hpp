@@ -3,14 +3,13 @@
 
 #include "core/gp/sparse/moments.hpp"
 #include "core/gp/sparse/sparse_model.hpp"
-#include "core/gp/tree/leave_one_out.hpp"
 #include "core/uncertainty/calibration.hpp"
 
 namespace btml::gp {
 
 // The rows are some of those that the process was trained on; inducing points and kernel stay what they are without a
-// row. inverse: K × K, (K_uu + Φ/σ²)⁻¹. The rows' errors are added to `errors`. O(rows · K²).
-LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse, const SmoothRows& rows,
-                           uncertainty::StandardisedErrors& errors, ThreadTeam& team, RunContext& context);
+// row. inverse: K × K, (K_uu + Φ/σ²)⁻¹. O(rows · K²).
+uncertainty::StandardisedErrors leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
+                                               const SmoothRows& rows, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::gp

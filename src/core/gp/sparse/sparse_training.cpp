@@ -84,6 +84,7 @@ class SparseTrainer {
                         kernel_.signal * (1e-6 + 1e-14 * static_cast<double>(rows_.size())));
     }
     TrainedSparse fit_fitc(SparseModel::Parts parts, double min_noise);
+    double left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed, const SmoothRows& rows);
     double fitc_noise(SparseModel::Parts& parts, double min_noise);
     template <class NllAt>
     double best_noise(double min_noise, double max_fall, const NllAt& nll_at) const;
@@ -179,6 +180,11 @@ TrainedSparse SparseTrainer::fit_fitc(SparseModel::Parts parts, double min_noise
     return scored(std::move(parts), collapsed.inverse(), observed);
 }
 
+double SparseTrainer::left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed,
+                                   const SmoothRows& rows) {
+    return left_out_score(leave_rows_out(parts, collapsed.inverse(), rows, team_, context_), context_).mean_nll;
+}
+
 // Each noise has weights, and so moments, of its own: it is chosen by some rows, what each says of the others.
 double SparseTrainer::fitc_noise(SparseModel::Parts& parts, double min_noise) {
     constexpr double max_fall = 3; // what the bound takes for noise may be what the inducing points leave
@@ -191,8 +197,7 @@ double SparseTrainer::fitc_noise(SparseModel::Parts& parts, double min_noise) {
         parts.kernel.noise = noise;
         Collapsed collapsed(parts.kernel, parts.inducing.span(), observed, team_, context_);
         take_posterior(collapsed, noise, parts);
-        uncertainty::StandardisedErrors left_out(context_);
-        return leave_rows_out(parts, collapsed.inverse(), observed, left_out, team_, context_).mean_nll;
+        return left_out_nll(parts, collapsed, observed);
     });
 }
 
@@ -202,8 +207,7 @@ void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseM
     const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());
     const double noise = best_noise(min_noise, 1, [&](double at) {
         take_posterior(collapsed, at, parts);
-        uncertainty::StandardisedErrors left_out(context_);
-        return leave_rows_out(parts, collapsed.inverse(), some.rows(), left_out, team_, context_).mean_nll;
+        return left_out_nll(parts, collapsed, some.rows());
     });
     take_posterior(collapsed, noise, parts);
 }
@@ -243,8 +247,8 @@ void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseMod
 // Leaves rows out of what the inverse is of.
 TrainedSparse SparseTrainer::scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows) {
     const RowSubset some(rows, spread_rows(rows.size(), max_scored_rows, training_.seed), context_.memory());
-    uncertainty::StandardisedErrors left_out(context_);
-    const LeaveOneOut score = leave_rows_out(parts, inverse, some.rows(), left_out, team_, context_);
+    uncertainty::StandardisedErrors left_out = leave_rows_out(parts, inverse, some.rows(), team_, context_);
+    const LeaveOneOut score = left_out_score(left_out, context_);
     return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/gp/tree/kernel.hpp"
 #include "core/gp/tree/observations.hpp"
+#include "core/uncertainty/calibration.hpp"
 
 #include <optional>
 
@@ -15,6 +16,9 @@ struct LeaveOneOut {
     std::optional<double> coverage_90;             // is that of the central 90 % interval; nothing after an update
     std::optional<double> mean_nll_student_t = {}; // by Model::calibration; nothing where there is none
 };
+
+// Returns the score by normal distributions of at least one error.
+LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context);
 
 struct Normals {
     Buffer<double> mean, variance;
