@@ -89,7 +89,7 @@ struct ChosenJoin {
 };
 
 // options: of the request but for the strategy; gets the objective that the target takes.
-ChosenJoin read_and_choose(const BoostRequest& request, Options& options, RunContext& context) {
+ChosenJoin read_and_choose(const BoostRequest& request, Options& options, int known_trees, RunContext& context) {
     ChosenJoin chosen{};
     const auto read = [&](RowContents contents, RowContents contents_of_labels) {
         chosen.training.reset();
@@ -99,7 +99,7 @@ ChosenJoin read_and_choose(const BoostRequest& request, Options& options, RunCon
     };
     read(contents_for(options, false), contents_for(options, true));
     const relational::Join& join = chosen.training->join;
-    chosen.choice = choose_strategy(join, options, context, chosen.training->plan.labels.size());
+    chosen.choice = choose_strategy(join, workload_of(*chosen.training, known_trees), options, context);
     // A sample goes by the contents of rows, which are not read where hardly any join is sampled.
     if (chosen.choice.strategy == Strategy::sample && !join.tables()[0].content)
         read(RowContents::read, RowContents::read);
@@ -112,20 +112,20 @@ struct Start {
         if (!request.start) return;
         stored = read_model(*request.start, context);
         model = std::move(boosted_trees(*stored, "boost_fit", "start takes a model of btml.boost_fit."));
-        const auto iterations = static_cast<int>(model->iterations());
-        if (options.trees > max_trees - iterations)
-            throw Error(ErrorCode::invalid_argument, format("start has %d trees: with %d more they are over %d",
-                                                            iterations, options.trees, max_trees));
-        options.trees += iterations;
+        if (options.trees > max_trees - trees())
+            throw Error(ErrorCode::invalid_argument,
+                        format("start has %d trees: with %d more they are over %d", trees(), options.trees, max_trees));
+        options.trees += trees();
     }
+
+    int trees() const { return model ? static_cast<int>(model->iterations()) : 0; }
 
     std::optional<StoredModel> stored; // counts the model's memory
     std::optional<Model> model;
 };
 
-FitResult fit_over_source(const BoostRequest& request, Strategy strategy, RunContext& context) {
-    Options options = request.options;
-    options.strategy = strategy;
+// options: of the request but for the strategy; gets the objective that the target takes, and trees of the start.
+FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunContext& context) {
     Start start(request, options, context);
     std::optional<FitResult> there;
     if (options.strategy == Strategy::distributed)
@@ -137,7 +137,7 @@ FitResult fit_over_source(const BoostRequest& request, Strategy strategy, RunCon
         notice_empty_holdout(there->model, request);
         return std::move(*there);
     }
-    ChosenJoin chosen = read_and_choose(request, options, context);
+    ChosenJoin chosen = read_and_choose(request, options, start.trees(), context);
     TrainingJoin& training = *chosen.training;
     StrategyChoice& choice = chosen.choice;
     relational::Join& join = training.join;
@@ -149,7 +149,7 @@ FitResult fit_over_source(const BoostRequest& request, Strategy strategy, RunCon
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
             joining = seconds_since(chosen.read_at);
             return fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start.model),
-                                  choice.plan);
+                                  choice.allowance);
         }
         HeldRows held = hold_rows(training, choice, options, context);
         Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan, context);
@@ -173,15 +173,25 @@ FitResult fit_over_source(const BoostRequest& request, Strategy strategy, RunCon
     return result;
 }
 
-// Factorised training that turns out to take longer than with the rows held is given up, and the tables are read again.
+// Where factorised training is given up, the tables are read again for their join's rows.
 FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
+    Options options = request.options;
+    std::string given_up;
+    double seconds = 0;
     try {
-        return fit_over_source(request, request.options.strategy, context);
+        const Stopwatch watch(seconds);
+        return fit_by_strategy(request, options, context);
     } catch (const factorised::NotWorthIt& found) {
-        FitResult result = fit_over_source(request, Strategy::enumerate, context);
-        result.model.strategy_reason += ": " + found.reason;
-        return result;
+        given_up = found.reason;
     }
+    context.note(given_up);
+    context.begin_again();
+    options.strategy = Strategy::enumerate;
+    options.trees = request.options.trees;
+    FitResult result = fit_by_strategy(request, options, context);
+    result.model.strategy_reason += "; " + given_up;
+    result.timings.insert(result.timings.begin(), {"factorising, given up", seconds});
+    return result;
 }
 
 } // namespace

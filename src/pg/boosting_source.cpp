@@ -236,6 +236,10 @@ RowContents contents_for(const Options& options, bool has_labels) {
     return may_sketch ? RowContents::distinct : may_sample ? RowContents::read : RowContents::unread;
 }
 
+Workload workload_of(const TrainingJoin& training, int known_trees) {
+    return {training.plan.features.size(), training.plan.labels.size(), known_trees};
+}
+
 HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options& options, RunContext& context) {
     relational::Join& join = training.join;
     if (choice.strategy == Strategy::sample) {
@@ -247,7 +251,7 @@ HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options
         Options all = options;
         all.strategy = Strategy::enumerate;
         all.sample_rows = 0;
-        choice = choose_strategy(join, all, context, training.plan.labels.size());
+        choice = choose_strategy(join, workload_of(training), all, context);
     }
     return {relational::enumerate(join, context), {}};
 }

@@ -38,6 +38,9 @@ void read_target(TrainingJoin& training, const BoostRequest& request, boosting::
 // takes for equal are one; texts stay in that of their bytes.
 void sort_categories(relational::DataColumn& column, Oid type, RunContext& context);
 
+// known_trees: that training starts with.
+boosting::Workload workload_of(const TrainingJoin& training, int known_trees = 0);
+
 // The rows to hold: all of them, or a sample, which the choice then says.
 struct HeldRows {
     relational::JoinRows rows;

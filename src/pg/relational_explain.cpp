@@ -125,7 +125,9 @@ std::vector<std::string> Explanation::lines() {
                    join_.cycles().bags.empty() ? "not materialised" : "materialised in bags of keys only"));
     add_table(join_.tree().root(), 0);
     if (relations > 1) lines_.push_back(structure());
-    const boosting::StrategyChoice choice = choose_strategy(join_, boosting::Options(), context_);
+    const auto outputs = static_cast<size_t>(list_length(analysis_.outputs));
+    const boosting::Workload workload{.features = std::max<size_t>(outputs, 1) - 1}; // all but a target
+    const boosting::StrategyChoice choice = choose_strategy(join_, workload, boosting::Options(), context_);
     const char* const name = choice.strategy == boosting::Strategy::factorize ? "factorize" : "enumerate";
     lines_.push_back(format("Training strategy: %s, %s", name, choice.reason.c_str()));
     return std::move(lines_);

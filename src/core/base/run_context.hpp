@@ -100,8 +100,10 @@ class RunContext {
     void reached(double part) {
         if (length_ > 0) fraction_ = std::max(fraction_, begin_ + length_ * std::clamp(part, 0.0, 1.0));
     }
+    // Main thread only. Forgets what was reached, as the work begins again in another way.
+    void begin_again() noexcept { fraction_ = -1; }
     // Returns the part that is done of what is measured, which begins with the first that was reached and ends with the
-    // call; a negative number before that. It never falls.
+    // call; a negative number before that. It never falls, but where work begins again.
     double fraction() const noexcept { return fraction_; }
     // Main thread only. For people who asked for a verbose run.
     virtual void note(std::string_view text) = 0;

@@ -1,6 +1,8 @@
 // Measures where the time of a fit goes.
 #pragma once
 
+#include "core/base/error.hpp"
+
 #include <chrono>
 #include <string>
 
@@ -23,5 +25,10 @@ class Stopwatch {
     double& total_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// Returns "about 3 s", for people who compare forecasts.
+inline std::string about_seconds(double seconds) {
+    return seconds < 9.5 ? format("about %.1g s", seconds) : format("about %.0f s", seconds);
+}
 
 } // namespace btml

@@ -97,7 +97,7 @@ class Booster {
     FitResult run();
     FitResult run_distributed(Coordinator& peers);
     void serve(Holder& peers);
-    FitResult run_factorised(relational::GroupedJoin join, const factorised::Plan& plan);
+    FitResult run_factorised(relational::GroupedJoin join, const factorised::Allowance& allowance);
 
     // The same over bins that are there already, iteration by iteration.
     void start(const BinnedData& data, const char* phase, int parallel);
@@ -317,14 +317,14 @@ void Booster::start(const BinnedData& data, const char* phase, int parallel) {
     start_trees(*set_);
 }
 
-FitResult Booster::run_factorised(relational::GroupedJoin join, const factorised::Plan& plan) {
+FitResult Booster::run_factorised(relational::GroupedJoin join, const factorised::Allowance& allowance) {
     context_.memory().require(FactorisedSet::bytes(dataset_, join, options_),
                               sketches_squares(options_) ? "sums by row, filters of leaves and sketches"
                                                          : "sums by row and filters of leaves");
     describe();
     subtract_offset();
     std::optional<FactorisedSet> set;
-    time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_, given_bases(), plan); });
+    time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_, given_bases(), allowance); });
     check_holdout(options_, set->holdout_rows());
     context_.memory().require(TreeGrower::histogram_bytes(set->layout().max_bins(), set->rows(0), options_),
                               "histograms");
@@ -465,11 +465,11 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool
 }
 
 FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context,
-                         std::optional<Model> start, const factorised::Plan& plan) {
+                         std::optional<Model> start, const factorised::Allowance& allowance) {
     check(dataset, options, true);
     ThreadTeam team(context);
     return Booster(std::move(dataset), options, team, context, false, std::move(start))
-        .run_factorised(std::move(join), plan);
+        .run_factorised(std::move(join), allowance);
 }
 
 void check_distributed(const Options& options) {

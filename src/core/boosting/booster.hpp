@@ -5,7 +5,7 @@
 #include "core/base/peers.hpp"
 #include "core/base/timing.hpp"
 #include "core/boosting/binning.hpp"
-#include "core/boosting/factorised_plan.hpp"
+#include "core/boosting/factorised_allowance.hpp"
 #include "core/boosting/findings.hpp"
 #include "core/boosting/model.hpp"
 #include "core/relational/grouped_join.hpp"
@@ -34,9 +34,10 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool
 
 // Fits the same model without listing the rows of the join: the dataset's columns are in the order of the grouped
 // join's tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the
-// number of leaves or with its square (see factorised_residuals.hpp). NotWorthIt where the plan says so.
+// number of leaves or with its square (see factorised_residuals.hpp). NotWorthIt where the trees would take longer than
+// allowed.
 FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context,
-                         std::optional<Model> start = {}, const factorised::Plan& plan = {});
+                         std::optional<Model> start = {}, const factorised::Allowance& allowance = {});
 
 // Fits the model that fit() gives over the rows of all others, which run serve_fit at the same time. The dataset is as
 // theirs, without rows; labels are the same everywhere. Errors as of fit; not_supported naming the option.

@@ -1,5 +1,6 @@
 #include "core/boosting/factorised_residuals.hpp"
 
+#include "core/base/timing.hpp"
 #include "core/boosting/query_costs.hpp"
 #include "core/boosting/sketched_squares.hpp"
 
@@ -8,9 +9,9 @@ namespace btml::boosting::factorised {
 using namespace relational;
 
 JoinResiduals::JoinResiduals(const GroupedJoin& join, size_t target_table, const Options& options, ThreadTeam& team,
-                             RunContext& context, const Plan& plan)
+                             RunContext& context, const Allowance& allowance)
     : options_(options),
-      plan_(plan),
+      allowance_(allowance),
       context_(context),
       queries_(join, target_table, team, context),
       of_node_(join.tables().size(), context.memory()),
@@ -19,10 +20,10 @@ JoinResiduals::JoinResiduals(const GroupedJoin& join, size_t target_table, const
 void JoinResiduals::start(const double* weights, uint64_t room) {
     queries_.start();
     room_ = room;
-    if (plan_.way == Way::queries) return;
+    if (allowance_.way == Way::queries) return;
     sub_join_.emplace(queries_.filtered(), weights);
     sub_join_sums_.emplace(*sub_join_);
-    if (plan_.way == Way::automatic && sub_join_->bytes() > room_) drop_cells();
+    if (allowance_.way == Way::automatic && sub_join_->bytes() > room_) drop_cells();
 }
 
 void JoinResiduals::drop_cells() {
@@ -31,17 +32,22 @@ void JoinResiduals::drop_cells() {
     of_node_ = RowSums(of_node_.sums.size(), context_.memory());
 }
 
-double JoinResiduals::rows() const {
+double JoinResiduals::rows_of_tables() const {
     double rows = 0;
     for (size_t t = 0; t < queries_.filters().size(); t++)
         rows += static_cast<double>(queries_.filtered().table(t).rows);
     return rows;
 }
 
-// What the queries of a node would take, on average over the trees to come.
+// Returns the number of trees after which something is summed for each.
+int JoinResiduals::trees_before_sums() const {
+    return std::max(trees_, allowance_.known_trees);
+}
+
+// Returns what the queries of a node would take, on average over the trees to come.
 double JoinResiduals::nanoseconds_of_queries() const {
     const double leaves = static_cast<double>(queries_.queries().size()) / trees_;
-    const double growth = (trees_ + options_.trees) / (2.0 * trees_), part = relevant_part(leaves);
+    const double growth = (trees_before_sums() + options_.trees) / (2.0 * trees_), part = relevant_part(leaves);
     const double queries = static_cast<double>(queries_.queries().size()) * growth * part;
     const bool squares = options_.criterion == Criterion::mse_sum && !sketches_squares(options_);
     double sum = 0;
@@ -57,23 +63,29 @@ double JoinResiduals::nanoseconds_of_queries() const {
     return sum;
 }
 
-// Of the trees to come, as large as those before. Of two siblings, one is evaluated.
+// Returns how many nodes of the trees to come are summed: of two siblings, one is. Trees stay as large as they are.
 double JoinResiduals::nodes_left() const {
     const double leaves = static_cast<double>(queries_.queries().size()) / trees_;
-    return leaves / 2 * (options_.trees - trees_);
+    return leaves / 2 * (options_.trees - trees_before_sums());
 }
 
-// What cells or queries of a node may take for the plan to hold.
+double JoinResiduals::nanoseconds_of_sketches() const {
+    return allowance_.sketching_nanoseconds * left_of_squares(trees_before_sums(), options_.trees);
+}
+
+// Returns what cells or queries of a node may take.
 double JoinResiduals::max_nanoseconds_of_node() const {
-    return std::max(0.0, plan_.max_nanoseconds / std::max(1.0, nodes_left()) - rows() * per_summed_row);
+    const double of_nodes = allowance_.max_nanoseconds - nanoseconds_of_sketches();
+    return std::max(0.0, of_nodes / std::max(1.0, nodes_left()) - rows_of_tables() * per_summed_row);
 }
 
-// The cells that may be summed up in the time that queries would take, or in that of looking at the tables' rows, but
-// no longer than the plan allows.
+// Returns how many cells may be summed up in the time that queries would take, or in that of looking at the tables'
+// rows, but no longer than is allowed.
 uint64_t JoinResiduals::worthwhile_cells() const {
+    static constexpr double most = 1e18;
     const double of_cell = per_cell + per_cell_table * static_cast<double>(sub_join_->held().size());
-    const double cells = std::max(rows(), nanoseconds_of_queries() / of_cell);
-    return static_cast<uint64_t>(std::min(cells, max_nanoseconds_of_node() / of_cell));
+    const double cells = std::max(rows_of_tables(), nanoseconds_of_queries() / of_cell);
+    return static_cast<uint64_t>(std::min({cells, max_nanoseconds_of_node() / of_cell, most}));
 }
 
 void JoinResiduals::subtract(const std::vector<Leaf>& leaves) {
@@ -81,14 +93,17 @@ void JoinResiduals::subtract(const std::vector<Leaf>& leaves) {
     for (const Leaf& leaf : leaves)
         if (leaf.value != 0) queries_.subtract(leaf.rows, leaf.value);
     if (sub_join_ && !subtract_from_cells(leaves)) drop_cells();
-    if (!sub_join_ && plan_.way == Way::automatic) check_plan();
+    if (!sub_join_ && allowance_.way == Way::automatic) check_allowance();
 }
 
-void JoinResiduals::check_plan() const {
-    const double left = nodes_left() * (rows() * per_summed_row + nanoseconds_of_queries());
-    if (left > plan_.max_nanoseconds)
-        throw NotWorthIt{format("without, after %d of %d trees, %s more were estimated", trees_, options_.trees,
-                                about_seconds(left).c_str())};
+void JoinResiduals::check_allowance() const {
+    const double left =
+        nodes_left() * (rows_of_tables() * per_summed_row + nanoseconds_of_queries()) + nanoseconds_of_sketches();
+    if (left > allowance_.max_nanoseconds)
+        throw NotWorthIt{format("factorising was given up after %d of %d trees: the others were estimated at %s, all "
+                                "with the rows held at %s",
+                                trees_, options_.trees, about_seconds(left * 1e-9).c_str(),
+                                about_seconds(allowance_.max_nanoseconds * 1e-9).c_str())};
 }
 
 bool JoinResiduals::subtract_from_cells(const std::vector<Leaf>& leaves) {
@@ -99,8 +114,8 @@ bool JoinResiduals::subtract_from_cells(const std::vector<Leaf>& leaves) {
         added.value = static_cast<double>(leaf.value);
         for (const auto& rows : leaf.rows) added.rows.push_back(rows.get());
     }
-    const SubJoin::Limits limits =
-        plan_.way == Way::cells ? SubJoin::Limits{UINT64_MAX, UINT64_MAX} : SubJoin::Limits{worthwhile_cells(), room_};
+    const SubJoin::Limits limits = allowance_.way == Way::cells ? SubJoin::Limits{UINT64_MAX, UINT64_MAX}
+                                                                : SubJoin::Limits{worthwhile_cells(), room_};
     if (!sub_join_->subtract(subtracted, limits)) return false;
     sub_join_sums_->update();
     return true;

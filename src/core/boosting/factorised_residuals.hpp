@@ -4,7 +4,7 @@
 // cells to hold, or so many that queries take less time.
 #pragma once
 
-#include "core/boosting/factorised_plan.hpp"
+#include "core/boosting/factorised_allowance.hpp"
 #include "core/boosting/factorised_queries.hpp"
 #include "core/boosting/options.hpp"
 #include "core/relational/sub_join_sums.hpp"
@@ -14,7 +14,7 @@ namespace btml::boosting::factorised {
 class JoinResiduals {
   public:
     JoinResiduals(const relational::GroupedJoin& join, size_t target_table, const Options& options, ThreadTeam& team,
-                  RunContext& context, const Plan& plan);
+                  RunContext& context, const Allowance& allowance);
 
     // Numbers for the target table's rows, before any leaf.
     Buffer<double>& values() { return queries_.values(); }
@@ -44,17 +44,19 @@ class JoinResiduals {
     ResidualQueries& queries() { return queries_; }
 
   private:
-    double rows() const;
+    double rows_of_tables() const;
+    int trees_before_sums() const;
     double nanoseconds_of_queries() const;
     double nodes_left() const;
+    double nanoseconds_of_sketches() const;
     double max_nanoseconds_of_node() const;
     uint64_t worthwhile_cells() const;
     bool subtract_from_cells(const std::vector<Leaf>& leaves);
-    void check_plan() const;
+    void check_allowance() const;
     void drop_cells();
 
     const Options& options_;
-    const Plan plan_;
+    const Allowance allowance_;
     RunContext& context_;
     ResidualQueries queries_;
     std::optional<relational::SubJoin> sub_join_;

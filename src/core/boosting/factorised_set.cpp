@@ -11,14 +11,14 @@ using namespace factorised;
 using namespace relational;
 
 FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options& options, ThreadTeam& team,
-                             RunContext& context, const std::vector<double>& bases, const Plan& plan)
+                             RunContext& context, const std::vector<double>& bases, const Allowance& allowance)
     : options_(options),
       team_(team),
       context_(context),
       join_(join),
       target_table_(dataset.target_table),
       nodes_(join, context),
-      residuals_(join, dataset.target_table, options, team, context, plan),
+      residuals_(join, dataset.target_table, options, team, context, allowance),
       populations_(
           dataset, join, options,
           [&](const RowWeights& population) { return queries().count(nodes_.selection(0, population)); }, context),

@@ -24,7 +24,8 @@ class FactorisedSet : public TrainingSet {
     // invalid_argument when no row is left to train on; out_of_range for a weight or a target out of its range.
     // bases: as in LossOptions.
     FactorisedSet(Dataset& dataset, relational::GroupedJoin& join, const Options& options, ThreadTeam& team,
-                  RunContext& context, const std::vector<double>& bases = {}, const factorised::Plan& plan = {});
+                  RunContext& context, const std::vector<double>& bases = {},
+                  const factorised::Allowance& allowance = {});
 
     // An estimate of the bytes beside the dataset's columns: how many rows of nodes are held depends on the trees.
     static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options);

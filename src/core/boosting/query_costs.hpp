@@ -1,8 +1,6 @@
 // What queries over a join cost, measured on one core in nanoseconds.
 #pragma once
 
-#include "core/base/error.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -12,17 +10,17 @@ inline constexpr double per_summed_row = 40;     // of a node
 inline constexpr double per_filtered_row = 0.3;  // and condition
 inline constexpr double per_group_product = 1.2; // of a group of rows with equal keys, a sub-query and a neighbour
 inline constexpr double per_pair_product = 0.25; // the same for pairs of queries: most contradict each other
-inline constexpr double per_cell = 6;            // of a node, and
-inline constexpr double per_cell_table = 3;      // for each table that makes cells
+inline constexpr double per_cell = 6;            // of a node; and each of the tables that cells are made of takes
+inline constexpr double per_cell_table = 3;      // more
 
 // Returns the part of the leaves that do not contradict a node: the larger the trees, the more do.
 inline double relevant_part(double leaves_of_tree) {
     return 1.5 / std::max(1.5, std::log2(leaves_of_tree));
 }
 
-inline std::string about_seconds(double nanoseconds) {
-    const double s = nanoseconds * 1e-9;
-    return s < 9.5 ? format("about %.1g s", s) : format("about %.0f s", s);
+// Returns the part that is left after so many trees of what each tree takes in proportion to those before it.
+inline double left_of_squares(double done, double trees) {
+    return 1 - done * done / (trees * trees);
 }
 
 } // namespace btml::boosting

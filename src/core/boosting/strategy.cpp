@@ -1,5 +1,6 @@
 #include "core/boosting/strategy.hpp"
 
+#include "core/base/timing.hpp"
 #include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/query_costs.hpp"
 #include "core/boosting/sketched_squares.hpp"
@@ -29,12 +30,13 @@ double leaves_of(const Options& options) {
     return options.max_leaves > 0 ? options.max_leaves : 256;
 }
 
-double enumerated_nanoseconds(const Join& join, double join_rows, const Options& options) {
-    double columns = 0;
-    for (const Table& table : join.tables()) columns += static_cast<double>(table.columns.size());
+// Trees that are known take next to nothing.
+double enumerated_nanoseconds(const Join& join, double join_rows, const Workload& workload, const Options& options) {
+    const double features = static_cast<double>(workload.features) * options.feature_fraction;
     const double of_feature = per_tree_feature + per_level_feature * std::log2(leaves_of(options));
-    return join_rows * (static_cast<double>(join.tables().size()) * per_held_row +
-                        options.trees * (per_tree_row + columns * of_feature));
+    return join_rows *
+           (static_cast<double>(join.tables().size()) * per_held_row +
+            (options.trees - workload.known_trees) * (per_tree_row + options.row_fraction * features * of_feature));
 }
 
 // Groups of a table's rows by their keys. Rows whose neighbours are all met on the same keys make a group for each key;
@@ -51,11 +53,11 @@ double groups_of(const Join& join, size_t t) {
     return one_key ? join.key_count(t, neighbours[0]) : join.tables()[t].rows;
 }
 
-// Forecasts what sketching some queries at one node takes. Leaves with conditions on few tables ask the same of the
+// Forecasts what sketches of some queries at one node take. Leaves with conditions on few tables ask the same of the
 // others.
-class QueryCost {
+class SketchCost {
   public:
-    QueryCost(const Join& join, const Options& options) : levels_(std::log2(leaves_of(options))) {
+    SketchCost(const Join& join, const Options& options) : levels_(std::log2(leaves_of(options))) {
         std::vector<double> columns_below(join.tables().size(), 0);
         const std::vector<int>& order = join.tree().order;
         for (size_t i = order.size(); i-- > 0;) {
@@ -114,17 +116,23 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
     }
     const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.relations());
     const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);
-    const QueryCost cost(join, options);
+    const SketchCost cost(join, options);
     const double nodes = 2 * leaves_of(options) * options.trees;
     return nodes / 2 * plan.sketches * blocks * (cost.rows() * per_sketched_row + cost.of(queries_of_node(options)));
 }
 
-// At best, conditions touch few tables, and a node costs what adding up its rows does. Of two siblings, one is
-// evaluated.
-double min_factorised_nanoseconds(const Join& join, const Options& options) {
+// Forecasts the best case, where conditions touch few tables, and a node costs what adding up rows does: of a table
+// without columns, where there are any, rows with equal keys are one. Of two siblings, one is summed.
+double factorised_nanoseconds(const Join& join, int known_trees, const Options& options) {
+    const auto has_columns = [](const Table& table) { return !table.columns.empty(); };
+    const bool are_known = std::any_of(join.tables().begin(), join.tables().end(), has_columns);
     double rows = 0;
-    for (const Table& table : join.tables()) rows += static_cast<double>(table.rows);
-    return options.trees * leaves_of(options) / 2 * rows * per_summed_row + sketching_nanoseconds(join, options);
+    for (size_t t = 0; t < join.tables().size(); t++) {
+        const Table& table = join.tables()[t];
+        rows += are_known && !has_columns(table) ? groups_of(join, t) : static_cast<double>(table.rows);
+    }
+    return (options.trees - known_trees) * leaves_of(options) / 2 * rows * per_summed_row +
+           sketching_nanoseconds(join, options) * left_of_squares(known_trees, options.trees);
 }
 
 // Roughly what FactorisedSet::bytes will ask for once equal rows are one: sums and counts by row, a bit for every leaf
@@ -168,7 +176,8 @@ static void refuse_distributed(Strategy asked) {
                     "btml.boost_fit and btml.tree_fit have it.");
 }
 
-StrategyChoice choose_strategy(const Join& join, const Options& options, RunContext& context, size_t labels) {
+StrategyChoice choose_strategy(const Join& join, const Workload& workload, const Options& options,
+                               RunContext& context) {
     const Strategy asked = options.strategy;
     refuse_distributed(asked);
     if (asked == Strategy::sample) return {asked, "asked for"};
@@ -177,16 +186,17 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
                                        ? format("objective '%s' does not factorise", name_of(options.objective))
                                    : options.learn_deviation ? "learned deviations need the rows"
                                                              : "the metric of held-out rows needs the rows";
-        return hold_or_sample(join, labels, options, reason, context);
+        return hold_or_sample(join, workload.labels, options, reason, context);
     }
     const uint64_t join_rows = join.count(context);
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
     const auto bags = join.tables().begin() + join.relations();
     const bool is_table = std::any_of(join.tables().begin(), bags, is_fact);
-    const uint64_t row_ids = enumeration_bytes(join, context), bytes = held_bytes(row_ids, join_rows, labels, options);
+    const uint64_t row_ids = enumeration_bytes(join, context);
+    const uint64_t bytes = held_bytes(row_ids, join_rows, workload.labels, options);
     const std::string held = format("the join is held as row ids (%" PRIu64 " kB)", (row_ids + 1023) / 1024);
-    const double enumerated = enumerated_nanoseconds(join, join_rows, options);
+    const double enumerated = enumerated_nanoseconds(join, join_rows, workload, options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
     const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
     if (is_table && (fits || asked == Strategy::enumerate))
@@ -205,14 +215,17 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     if (!fits_without)
         return {Strategy::enumerate,
                 format("%s, training without would take %s", held.c_str(), megabytes(without).c_str())};
-    const double at_best = min_factorised_nanoseconds(join, options);
-    if (enumerated <= at_best)
-        return {Strategy::enumerate, format("%s, estimated at %s against %s at least without", held.c_str(),
-                                            about_seconds(enumerated).c_str(), about_seconds(at_best).c_str())};
-    return {Strategy::factorize,
-            format("estimated at %s at least against %s with the join's rows held", about_seconds(at_best).c_str(),
-                   about_seconds(enumerated).c_str()),
-            {factorised::Way::automatic, enumerated - sketching_nanoseconds(join, options)}};
+    const double factorised = factorised_nanoseconds(join, workload.known_trees, options);
+    const std::string with_rows = about_seconds(enumerated * 1e-9), without_rows = about_seconds(factorised * 1e-9);
+    if (enumerated <= factorised)
+        return {Strategy::enumerate, format("%s, estimated at %s against %s at best without", held.c_str(),
+                                            with_rows.c_str(), without_rows.c_str())};
+    return {
+        Strategy::factorize,
+        format("estimated at %s at best against %s with the join's rows held", without_rows.c_str(), with_rows.c_str()),
+        {.max_nanoseconds = enumerated,
+         .sketching_nanoseconds = sketching_nanoseconds(join, options),
+         .known_trees = workload.known_trees}};
 }
 
 StrategyChoice choose_held_rows(const Join& join, const Options& options, const std::string& reason,

@@ -1,7 +1,7 @@
 // How to train over a join: with its rows held as row ids, or by queries over its tables.
 #pragma once
 
-#include "core/boosting/factorised_plan.hpp"
+#include "core/boosting/factorised_allowance.hpp"
 #include "core/boosting/model.hpp"
 #include "core/relational/join.hpp"
 
@@ -10,16 +10,22 @@ namespace btml::boosting {
 struct StrategyChoice {
     Strategy strategy;  // never automatic
     std::string reason; // for people
-    factorised::Plan plan = {};
+    factorised::Allowance allowance = {};
+};
+
+struct Workload {
+    size_t features = 0;
+    size_t labels = 0;   // of the target; 0 for a number
+    int known_trees = 0; // that training starts with, among those of the options
 };
 
 // Where the objective does not factorise, enumerates what fits into memory and samples what does not. Otherwise
 // enumerates what fits where the rows of one table are the rows of the join, or where that takes under a second, takes
 // what fits into memory, and samples where neither fits. Where both fit, what factorising takes depends on what the
-// trees will touch: it is chosen where it takes less at best, with a plan that it be given up where it turns out to
-// take more. A strategy that is asked for is taken as it is. labels: of the target, 0 for a number.
-StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context,
-                               size_t labels = 0);
+// trees will touch: where at best it is faster it is chosen, and allowed no longer than holding the rows would take. A
+// strategy that is asked for is taken as it is.
+StrategyChoice choose_strategy(const relational::Join& join, const Workload& workload, const Options& options,
+                               RunContext& context);
 
 // Chooses between enumerate and sample, what the options ask for or what fits, where something needs the rows, as the
 // reason says. Error invalid_argument where the options ask for neither.

@@ -19,7 +19,7 @@ struct HeldOutScore {
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
-// Adds the score by this distribution where it has a density.
+// Returns the same with the score by this distribution, where it has a density.
 LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
                            RunContext& context);
 // Returns the mean negative log density by the calibration, or where it has none, the normal distributions.

@@ -120,10 +120,11 @@ void ProgressLine::tell_seconds(double left) {
 
 void ProgressLine::update(const char* phase, uint64_t done, uint64_t total, double fraction) {
     if (!slot_) return;
-    const bool is_first = slot_->fraction < 0;
+    const bool begins_again = fraction < slot_->fraction, is_first = begins_again || slot_->fraction < 0;
     const bool moves = fraction > slot_->fraction;
     const TimestampTz now = moves ? GetCurrentTimestamp() : 0;
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
+    if (begins_again) slot_->fraction = slot_->first_fraction = -1;
     if (moves) {
         slot_->fraction = fraction;
         slot_->last_moved = now;

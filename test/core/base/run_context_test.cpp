@@ -55,6 +55,15 @@ TEST(RunContext, SharesEndWithAnException) {
     EXPECT_DOUBLE_EQ(context.fraction(), 0.75);
 }
 
+TEST(RunContext, WorkThatBeginsAgainIsMeasuredAnew) {
+    QuietContext context;
+    context.share_progress("growing", 3, 4);
+    context.begin_again();
+    EXPECT_LT(context.fraction(), 0);
+    context.share_progress("growing", 1, 4);
+    EXPECT_DOUBLE_EQ(context.fraction(), 0.25);
+}
+
 // Splits the part from begin to end at random and works it off, some of it never reported.
 void work(RunContext& context, RandomStream& random, int depth, double begin, double end, double& last) {
     const double start = context.fraction();

@@ -46,21 +46,32 @@ TEST(Strategy, SketchesTakeLongerTheMoreLeavesThereAreAndTheLargerTheyAre) {
 // not fit leave no choice.
 TEST(Strategy, FactorisingMayTakeNoLongerThanHoldingTheRows) {
     QuietContext context, small(1, uint64_t{1} << 28);
-    const auto choice = [](const Options& options, RunContext& some) {
-        return choose_strategy(product_of(2, 6'000, some), options, some);
+    const auto choice = [](const Options& options, RunContext& some, const Workload& workload = {}) {
+        return choose_strategy(product_of(2, 6'000, some), workload, options, some);
     };
     const StrategyChoice exact = choice(squares_of(100, false), context);
-    const StrategyChoice sketched = choice(squares_of(100, true), context);
+    const StrategyChoice sketched = choice(squares_of(10, true), context);
     EXPECT_EQ(exact.strategy, Strategy::factorize);
     EXPECT_EQ(sketched.strategy, Strategy::factorize);
-    EXPECT_GT(exact.plan.max_nanoseconds, 1e9);
-    EXPECT_LT(sketched.plan.max_nanoseconds, exact.plan.max_nanoseconds);
-    EXPECT_EQ(choice(squares_of(1'000, true), context).strategy, Strategy::enumerate);
+    EXPECT_GT(exact.allowance.max_nanoseconds, 1e9);
+    EXPECT_EQ(sketched.allowance.max_nanoseconds, choice(squares_of(10, false), context).allowance.max_nanoseconds);
+    EXPECT_GT(sketched.allowance.sketching_nanoseconds, 0);
+    EXPECT_EQ(exact.allowance.sketching_nanoseconds, 0);
+    EXPECT_EQ(choice(squares_of(100, true), context).strategy, Strategy::enumerate);
     EXPECT_EQ(choice(squares_of(2, false), small).strategy, Strategy::factorize);
-    EXPECT_EQ(choice(squares_of(2, false), small).plan.max_nanoseconds, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(choice(squares_of(2, false), small).allowance.max_nanoseconds, std::numeric_limits<double>::infinity());
+    Options fewer = squares_of(100, false);
+    const double of_ten = choice(fewer, context, {.features = 10}).allowance.max_nanoseconds;
+    EXPECT_GT(of_ten, 1.5 * exact.allowance.max_nanoseconds);
+    fewer.feature_fraction = 0.5;
+    EXPECT_EQ(choice(fewer, context, {.features = 10}).allowance.max_nanoseconds,
+              choice(squares_of(100, false), context, {.features = 5}).allowance.max_nanoseconds);
+    const StrategyChoice continued = choice(squares_of(100, false), context, {.known_trees = 50});
+    EXPECT_LT(continued.allowance.max_nanoseconds, 0.6 * exact.allowance.max_nanoseconds);
+    EXPECT_EQ(continued.allowance.known_trees, 50);
     Options asked = squares_of(100, false);
     asked.strategy = Strategy::factorize;
-    EXPECT_EQ(choice(asked, context).plan.max_nanoseconds, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(choice(asked, context).allowance.max_nanoseconds, std::numeric_limits<double>::infinity());
 }
 
 // 4 million rows of the join from 2 × 2000: 72 MB with the rows held. Without, 2,000 leaves take 1 MB of bits,
@@ -72,7 +83,7 @@ TEST(Strategy, AutomaticChoiceFitsIntoMemory) {
         Options options;
         options.trees = trees;
         options.max_leaves = 1000;
-        return choose_strategy(join, options, context).strategy;
+        return choose_strategy(join, {}, options, context).strategy;
     };
     constexpr uint64_t mb = uint64_t{1} << 20;
     EXPECT_EQ(choice(2, 20 * mb), Strategy::factorize); // which alone fits
@@ -87,7 +98,7 @@ TEST(Strategy, SamplesWhereAsked) {
     Options options;
     options.strategy = Strategy::sample;
     for (const int tables : {1, 2, 30}) {
-        const StrategyChoice choice = choose_strategy(product_of(tables, 10, context), options, context);
+        const StrategyChoice choice = choose_strategy(product_of(tables, 10, context), {}, options, context);
         EXPECT_EQ(choice.strategy, Strategy::sample);
         EXPECT_EQ(choice.reason, "asked for");
     }

@@ -212,7 +212,7 @@ PlainJoin product_of(int tables, int rows) {
 
 TEST(TrainingSample, OfJoinsThatCannotBeHeld) {
     SampledTraining training(product_of(18, 100), false);
-    EXPECT_EQ(choose_strategy(training.join, some_options(500), training.context).strategy, Strategy::sample);
+    EXPECT_EQ(choose_strategy(training.join, {}, some_options(500), training.context).strategy, Strategy::sample);
     const std::optional<TrainingSample> sample = training.draw(some_options(500));
     ASSERT_TRUE(sample);
     EXPECT_EQ(decimal(sample->report.join_rows), "1" + std::string(36, '0'));

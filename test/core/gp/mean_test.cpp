@@ -309,6 +309,25 @@ TEST(GpMean, UpdatesKeepTheTrees) {
     }
 }
 
+// Beyond the edge an observation tells of the process by as much as the process is of the variance there: the more, the
+// larger its part at new rows. Within the ranges it tells all, whatever that part is.
+TEST(GpMean, UpdatesBeyondTheEdgeGoByTheVarianceAtNewRows) {
+    QuietContext context;
+    for (const Options& options : {over_trees(Combine::mixture), over_trees(Combine::kernel_sum)}) {
+        SCOPED_TRACE(name_of(options.combine));
+        const auto shift = [&](const std::vector<double>& point, double ratio) {
+            Model model = fit_rows(stepped_rows(260, 5), options, {}, context).model;
+            model.mean->set_variance_ratio(ratio);
+            const double before = Predictor(model).observation(point).mean;
+            for (int i = 0; i < 5; i++) insert(model, point, before + 5, context);
+            return Predictor(model).observation(point).mean - before;
+        };
+        const std::vector<double> within{2, 3, 1}, beyond{2, 11, 1};
+        EXPECT_NEAR(shift(within, 4), shift(within, 0.25), 1e-9);
+        EXPECT_GT(shift(beyond, 4), 1.02 * shift(beyond, 0.25));
+    }
+}
+
 // Draws have the means and the variances that are predicted, also beyond the edge.
 TEST(GpMean, DrawsAreOfBoth) {
     QuietContext context;

@@ -50,8 +50,7 @@ double SumScorer::calibration() const {
     const size_t place = std::min(rows - 1, static_cast<size_t>(0.9 * static_cast<double>(rows)));
     std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
     // The quantile of Student's t distribution: the variances are estimated from few samples.
-    constexpr double quantile_90 = 1.6448536269514722;
-    const double student = quantile_90 * (1 + (quantile_90 * quantile_90 + 1) / (4.0 * solutions));
+    const double student = half_of_central_90 * (1 + (half_of_central_90 * half_of_central_90 + 1) / (4.0 * solutions));
     const double ratio = deviations[place] / student, n = rows;
     // The mean square is the likeliest factor; two thirds of it cost 0.05 nats a row.
     constexpr double of_likeliest = 2.0 / 3;

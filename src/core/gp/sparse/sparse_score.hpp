@@ -8,7 +8,7 @@
 namespace btml::gp {
 
 // The rows are some of those that the process was trained on; inducing points and kernel stay what they are without a
-// row. inverse: K × K, (K_uu + Φ/σ²)⁻¹. O(rows · K²).
+// row. Returns errors and deviations in the order of the rows. inverse: K × K, (K_uu + Φ/σ²)⁻¹. O(rows · K²).
 uncertainty::StandardisedErrors leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
                                                const SmoothRows& rows, ThreadTeam& team, RunContext& context);
 

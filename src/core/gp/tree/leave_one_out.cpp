@@ -23,13 +23,12 @@ Normal after(const Normal& prior, const Normal& observation) {
 } // namespace
 
 LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context) {
-    static constexpr double quantile_90 = 1.6448536269514722;
     double nll = 0, squares = 0, covered = 0;
     context.for_each(errors.size(), 8, [&](size_t i) {
         const double error = errors.errors()[i], deviation = errors.deviations()[i], z = error / deviation;
         nll += (std::log(2 * std::numbers::pi) + z * z) / 2 + std::log(deviation);
         squares += error * error;
-        covered += std::fabs(z) <= quantile_90;
+        covered += std::fabs(z) <= half_of_central_90;
     });
     const double rows = static_cast<double>(errors.size());
     return {errors.size(), nll / rows, std::sqrt(squares / rows), covered / rows};

@@ -17,6 +17,9 @@ struct LeaveOneOut {
     std::optional<double> mean_nll_student_t = {}; // by Model::calibration; nothing where there is none
 };
 
+// Half of the central 90 % interval of a normal distribution, in standard deviations.
+inline constexpr double half_of_central_90 = 1.6448536269514722;
+
 // Returns the score by normal distributions of at least one error.
 LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context);
 
