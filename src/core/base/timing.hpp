@@ -28,6 +28,7 @@ class Stopwatch {
 
 // Returns "about 3 s", for people who compare forecasts.
 inline std::string about_seconds(double seconds) {
+    if (seconds < 0.01) return "less than 0.01 s";
     return seconds < 9.5 ? format("about %.1g s", seconds) : format("about %.0f s", seconds);
 }
 

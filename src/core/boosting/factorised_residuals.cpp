@@ -17,9 +17,10 @@ JoinResiduals::JoinResiduals(const GroupedJoin& join, size_t target_table, const
       of_node_(join.tables().size(), context.memory()),
       root_(join.tables().size(), context.memory()) {}
 
-void JoinResiduals::start(const double* weights, uint64_t room) {
+void JoinResiduals::start(const double* weights, uint64_t room, double nanoseconds_of_rows) {
     queries_.start();
     room_ = room;
+    nanoseconds_of_rows_ = nanoseconds_of_rows;
     if (allowance_.way == Way::queries) return;
     sub_join_.emplace(queries_.filtered(), weights);
     sub_join_sums_.emplace(*sub_join_);
@@ -76,14 +77,18 @@ double JoinResiduals::nanoseconds_of_sketches() const {
 // Returns what cells or queries of a node may take.
 double JoinResiduals::max_nanoseconds_of_node() const {
     const double of_nodes = allowance_.max_nanoseconds - nanoseconds_of_sketches();
-    return std::max(0.0, of_nodes / std::max(1.0, nodes_left()) - rows_of_tables() * per_summed_row);
+    return std::max(0.0, of_nodes / std::max(1.0, nodes_left()) - nanoseconds_of_rows_);
+}
+
+double JoinResiduals::nanoseconds_of_cell() const {
+    return per_cell + per_cell_table * static_cast<double>(sub_join_->held().size());
 }
 
 // Returns how many cells may be summed up in the time that queries would take, or in that of looking at the tables'
 // rows, but no longer than is allowed.
 uint64_t JoinResiduals::worthwhile_cells() const {
     static constexpr double most = 1e18;
-    const double of_cell = per_cell + per_cell_table * static_cast<double>(sub_join_->held().size());
+    const double of_cell = nanoseconds_of_cell();
     const double cells = std::max(rows_of_tables(), nanoseconds_of_queries() / of_cell);
     return static_cast<uint64_t>(std::min({cells, max_nanoseconds_of_node() / of_cell, most}));
 }
@@ -93,16 +98,18 @@ void JoinResiduals::subtract(const std::vector<Leaf>& leaves) {
     for (const Leaf& leaf : leaves)
         if (leaf.value != 0) queries_.subtract(leaf.rows, leaf.value);
     if (sub_join_ && !subtract_from_cells(leaves)) drop_cells();
-    if (!sub_join_ && allowance_.way == Way::automatic) check_allowance();
+    if (allowance_.way == Way::automatic) check_allowance();
 }
 
 void JoinResiduals::check_allowance() const {
-    const double left =
-        nodes_left() * (rows_of_tables() * per_summed_row + nanoseconds_of_queries()) + nanoseconds_of_sketches();
+    const double of_residuals =
+        sub_join_ ? static_cast<double>(sub_join_->cells()) * nanoseconds_of_cell() : nanoseconds_of_queries();
+    const double left = nodes_left() * (nanoseconds_of_rows_ + of_residuals) + nanoseconds_of_sketches();
     if (left > allowance_.max_nanoseconds)
-        throw NotWorthIt{format("factorising was given up after %d of %d trees: the others were estimated at %s, all "
-                                "with the rows held at %s",
-                                trees_, options_.trees, about_seconds(left * 1e-9).c_str(),
+        throw NotWorthIt{format("factorising was given up after %d of %d trees: the others were estimated at %s of one "
+                                "thread, all with the rows held at %s",
+                                trees_before_sums() - allowance_.known_trees, options_.trees - allowance_.known_trees,
+                                about_seconds(left * 1e-9).c_str(),
                                 about_seconds(allowance_.max_nanoseconds * 1e-9).c_str())};
 }
 

@@ -19,8 +19,9 @@ class JoinResiduals {
     // Numbers for the target table's rows, before any leaf.
     Buffer<double>& values() { return queries_.values(); }
     // Starts without leaves, over the join's rows as they are now. weights: of the target table's rows where trees are
-    // trained, which stay as they are; null: 1 each. room: bytes that cells may take.
-    void start(const double* weights, uint64_t room);
+    // trained, which stay as they are; null: 1 each. room: bytes that cells may take. nanoseconds_of_rows: what adding
+    // up sums of rows takes the caller, for each node.
+    void start(const double* weights, uint64_t room, double nanoseconds_of_rows);
 
     struct Leaf {
         const TreeNodes::Rows& rows;
@@ -49,6 +50,7 @@ class JoinResiduals {
     double nanoseconds_of_queries() const;
     double nodes_left() const;
     double nanoseconds_of_sketches() const;
+    double nanoseconds_of_cell() const;
     double max_nanoseconds_of_node() const;
     uint64_t worthwhile_cells() const;
     bool subtract_from_cells(const std::vector<Leaf>& leaves);
@@ -62,6 +64,7 @@ class JoinResiduals {
     std::optional<relational::SubJoin> sub_join_;
     std::optional<relational::SubJoinSums> sub_join_sums_;
     uint64_t room_ = 0;
+    double nanoseconds_of_rows_ = 0;
     int trees_ = 0;
     RowSums of_node_, root_;
     size_t root_queries_ = 0; // that are in root_

@@ -1,6 +1,7 @@
 #include "core/boosting/factorised_set.hpp"
 
 #include "core/base/worker_contexts.hpp"
+#include "core/boosting/query_costs.hpp"
 
 #include <bit>
 #include <numeric>
@@ -28,7 +29,8 @@ FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options&
     for (size_t t = 0; t < join_.tables().size(); t++) leave_out_equal_rows(t);
     const Buffer<double>& weights = populations_.train()[target_table_];
     residuals_.start(weights.empty() ? nullptr : weights.data(),
-                     (left - std::min(left, needed)) / 2); // the other half is for the model
+                     (left - std::min(left, needed)) / 2, // the other half is for the model
+                     nanoseconds_of_rows());
     if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(queries().filtered(), data_, options);
 }
 
@@ -109,6 +111,15 @@ void FactorisedSet::leave_out_equal_rows(size_t t) {
     }
     table.rows = rows.kept.size();
     join_.keep_rows(t, rows.kept, context_);
+}
+
+double FactorisedSet::nanoseconds_of_rows() const {
+    std::vector<double> features(join_.tables().size(), 0);
+    for (const FeatureBins& feature : data_.features) features[feature.table] += options_.feature_fraction;
+    double sum = 0;
+    for (size_t t = 0; t < features.size(); t++)
+        sum += static_cast<double>(join_.tables()[t].rows) * summed_row_nanoseconds(features[t]);
+    return sum;
 }
 
 std::vector<bool> FactorisedSet::only_target() const {

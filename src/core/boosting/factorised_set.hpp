@@ -51,6 +51,7 @@ class FactorisedSet : public TrainingSet {
     factorised::ResidualQueries& queries() { return residuals_.queries(); }
     relational::Selection bag_of(int node) const { return nodes_.selection(node, populations_.bag()); }
     std::vector<bool> all_tables() const { return std::vector<bool>(join_.tables().size(), true); }
+    double nanoseconds_of_rows() const;
     std::vector<bool> only_target() const;
     std::vector<bool> tables_of_features() const;
     factorised::RowWeights start_scores(Dataset& dataset, const std::vector<double>& bases);

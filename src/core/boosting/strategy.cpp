@@ -27,7 +27,8 @@ constexpr double per_sketched_product = 1.2; // of a group, a sub-query and a ne
 constexpr double not_worth_a_choice = 1e9;
 
 double leaves_of(const Options& options) {
-    return options.max_leaves > 0 ? options.max_leaves : 256;
+    const double leaves = options.max_leaves > 0 ? options.max_leaves : 256;
+    return options.max_depth > 0 ? std::min(leaves, std::exp2(options.max_depth)) : leaves;
 }
 
 // Trees that are known take next to nothing.
@@ -121,17 +122,17 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
     return nodes / 2 * plan.sketches * blocks * (cost.rows() * per_sketched_row + cost.of(queries_of_node(options)));
 }
 
-// Forecasts the best case, where conditions touch few tables, and a node costs what adding up rows does: of a table
-// without columns, where there are any, rows with equal keys are one. Of two siblings, one is summed.
+// Forecasts the best case, where conditions touch few tables, and a node costs what adding up rows does. Rows with
+// equal keys and bins are one; how many are, only training knows. Of two siblings, one is summed.
 double factorised_nanoseconds(const Join& join, int known_trees, const Options& options) {
-    const auto has_columns = [](const Table& table) { return !table.columns.empty(); };
-    const bool are_known = std::any_of(join.tables().begin(), join.tables().end(), has_columns);
-    double rows = 0;
+    static constexpr double most_in_one = 4096;
+    double of_node = 0;
     for (size_t t = 0; t < join.tables().size(); t++) {
         const Table& table = join.tables()[t];
-        rows += are_known && !has_columns(table) ? groups_of(join, t) : static_cast<double>(table.rows);
+        const double rows = std::max(groups_of(join, t), static_cast<double>(table.rows) / most_in_one);
+        of_node += rows * summed_row_nanoseconds(static_cast<double>(table.columns.size()) * options.feature_fraction);
     }
-    return (options.trees - known_trees) * leaves_of(options) / 2 * rows * per_summed_row +
+    return (options.trees - known_trees) * leaves_of(options) / 2 * of_node +
            sketching_nanoseconds(join, options) * left_of_squares(known_trees, options.trees);
 }
 
@@ -215,6 +216,9 @@ StrategyChoice choose_strategy(const Join& join, const Workload& workload, const
     if (!fits_without)
         return {Strategy::enumerate,
                 format("%s, training without would take %s", held.c_str(), megabytes(without).c_str())};
+    // Holding takes bins and records beside the rows, and who gives up for want of time must not end for want of
+    // memory.
+    const bool may_give_up = 2 * bytes <= context.memory().left();
     const double factorised = factorised_nanoseconds(join, workload.known_trees, options);
     const std::string with_rows = about_seconds(enumerated * 1e-9), without_rows = about_seconds(factorised * 1e-9);
     if (enumerated <= factorised)
@@ -223,7 +227,7 @@ StrategyChoice choose_strategy(const Join& join, const Workload& workload, const
     return {
         Strategy::factorize,
         format("estimated at %s at best against %s with the join's rows held", without_rows.c_str(), with_rows.c_str()),
-        {.max_nanoseconds = enumerated,
+        {.max_nanoseconds = may_give_up ? enumerated : std::numeric_limits<double>::infinity(),
          .sketching_nanoseconds = sketching_nanoseconds(join, options),
          .known_trees = workload.known_trees}};
 }
