@@ -74,23 +74,16 @@ double JoinResiduals::nanoseconds_of_sketches() const {
     return allowance_.sketching_nanoseconds * left_of_squares(trees_before_sums(), options_.trees);
 }
 
-// Returns what cells or queries of a node may take.
-double JoinResiduals::max_nanoseconds_of_node() const {
-    const double of_nodes = allowance_.max_nanoseconds - nanoseconds_of_sketches();
-    return std::max(0.0, of_nodes / std::max(1.0, nodes_left()) - nanoseconds_of_rows_);
-}
-
 double JoinResiduals::nanoseconds_of_cell() const {
     return per_cell + per_cell_table * static_cast<double>(sub_join_->held().size());
 }
 
 // Returns how many cells may be summed up in the time that queries would take, or in that of looking at the tables'
-// rows, but no longer than is allowed.
+// rows.
 uint64_t JoinResiduals::worthwhile_cells() const {
     static constexpr double most = 1e18;
-    const double of_cell = nanoseconds_of_cell();
-    const double cells = std::max(rows_of_tables(), nanoseconds_of_queries() / of_cell);
-    return static_cast<uint64_t>(std::min({cells, max_nanoseconds_of_node() / of_cell, most}));
+    return static_cast<uint64_t>(
+        std::min(most, std::max(rows_of_tables(), nanoseconds_of_queries() / nanoseconds_of_cell())));
 }
 
 void JoinResiduals::subtract(const std::vector<Leaf>& leaves) {

@@ -51,7 +51,6 @@ class JoinResiduals {
     double nodes_left() const;
     double nanoseconds_of_sketches() const;
     double nanoseconds_of_cell() const;
-    double max_nanoseconds_of_node() const;
     uint64_t worthwhile_cells() const;
     bool subtract_from_cells(const std::vector<Leaf>& leaves);
     void check_allowance() const;

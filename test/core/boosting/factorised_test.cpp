@@ -389,7 +389,7 @@ TEST(Factorised, QueriesTakeOverFromCells) {
     EXPECT_NE(training.fit(fewer, context, Way::automatic).residuals, "residuals by pairs of leaves");
 }
 
-// The less time is allowed, the sooner cells are dropped and training is given up; nothing is left behind.
+// What is given up in some time is given up in less, and leaves nothing behind; with enough time nothing changes.
 TEST(Factorised, IsGivenUpWhereItTakesLongerThanAllowed) {
     const Options options = star_options();
     const StarTraining training(2, 3'000, 300, 3);

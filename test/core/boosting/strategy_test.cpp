@@ -42,8 +42,8 @@ TEST(Strategy, SketchesTakeLongerTheMoreLeavesThereAreAndTheLargerTheyAre) {
     EXPECT_EQ(seconds(squares_of(100, false)), 0);
 }
 
-// 36 million rows of the join: what holding them takes is what factorising may take, less the sketches. Rows that do
-// not fit leave no choice.
+// 36 million rows of the join: what holding them takes is what factorising may take. Rows that do not fit leave no
+// choice.
 TEST(Strategy, FactorisingMayTakeNoLongerThanHoldingTheRows) {
     QuietContext context, small(1, uint64_t{1} << 28);
     const auto choice = [](const Options& options, RunContext& some, const Workload& workload = {}) {
