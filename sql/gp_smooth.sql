@@ -72,6 +72,13 @@ SELECT btml.gp_update(model, x, 1) FROM fitted, (VALUES (ARRAY[NULL, 1, 0]::floa
 RESET client_min_messages;
 SELECT btml.summary(btml.gp_fit(source, 'y', kernel => 'auto', evaluations => 50))->'metrics'->'combine' AS combine FROM unnest(ARRAY['SELECT 1 AS a, y FROM wave WHERE id < 50', 'SELECT CASE id WHEN 9 THEN ''Infinity''::float8 ELSE a END AS a, y FROM wave WHERE id < 50']) source;
 SET client_min_messages = warning;
+-- Without noise: nearly as sure as it is right, of observations and of the function, also of few rows.
+CREATE TABLE exact AS SELECT i AS id, 0.02 * i AS x, sin(0.02 * i) AS y FROM generate_series(1, 300) i;
+SELECT kernel, every, s->'metrics'->>'kernel' AS found, rmse < CASE every WHEN 1 THEN 1e-3 ELSE 0.05 END AS close, nll < CASE every WHEN 1 THEN -6 ELSE -2 END AS sure, below AS latent_below, abs(drawn - y) < 0.01 AS drawn, abs(btml.predict(btml.gp_update(model, ARRAY[6.05], sin(6.05)), ARRAY[6.05]) - sin(6.05)) < 0.02 AS updated
+FROM unnest('{squared_exponential,matern32,matern52,auto}'::text[]) kernel, unnest('{1,15}'::int[]) every, LATERAL (SELECT btml.gp_fit(format('SELECT x, y FROM exact WHERE id %% %s = 0', every), 'y', kernel => kernel) AS model OFFSET 0) f, LATERAL (SELECT btml.summary(model) AS s OFFSET 0) m,
+    LATERAL (SELECT btml.rmse(sin(at), n.mean) AS rmse, btml.nll_normal(sin(at), n.mean, n.sd) AS nll, bool_and(l.sd <= n.sd) AS below FROM (SELECT 0.313 + i * 0.019 AS at FROM generate_series(0, 290) i) points, btml.predict_normal(model, ARRAY[at]) n, btml.predict_latent(model, ARRAY[at]) l) t,
+    LATERAL (SELECT sum(value) AS drawn, sum(sin(at)) AS y FROM (VALUES (2.01)) point(at), btml.gp_sample(model, 'SELECT 2.01 AS x')) d ORDER BY every, kernel;
+DROP TABLE exact;
 SET btml.memory_limit = '4MB';
 SELECT refusal('kernel => ''matern52'', exemplars => 2000');
 RESET btml.memory_limit;

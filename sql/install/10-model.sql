@@ -157,7 +157,7 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_pred
 CREATE FUNCTION btml.predict_normal(model btml.model, features float8[]) RETURNS btml.normal
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_normal_array';
 COMMENT ON FUNCTION btml.predict_normal(btml.model, record) IS
-'distribution of an observation for a row, of a Gaussian process or of boosted trees with deviation => ''learned'', in the target''s units: mean and standard deviation, noise of an observation of weight 1 included; of a mixture, mean and standard deviation of the mixture; features and errors as for btml.predict; use it in LATERAL for its fields; error 42804 for boosted trees that have not learned a deviation';
+'distribution of an observation for a row, of a Gaussian process or of boosted trees with deviation => ''learned'', in the target''s units: mean and standard deviation, noise of an observation of weight 1 included, the variance calibrated (summary''s calibration.variance); of a mixture, those of the mixture; features and errors as for btml.predict; use it in LATERAL for its fields; error 42804 for boosted trees that have not learned a deviation';
 COMMENT ON FUNCTION btml.predict_normal(btml.model, float8[]) IS
 'distribution of an observation for features by position, as btml.predict takes them; the result as for a row';
 

@@ -160,7 +160,7 @@ BTML_FUNCTION(btml_gp_regression) {
         result.model, points.rows(),
         [&](size_t row, std::span<double> features) { std::ranges::copy(points.values(row), features.begin()); },
         [&](size_t row, gp::Predictor& predictor, std::span<const double> features) {
-            const gp::Normal at = predictor.observation(features);
+            const gp::Normal at = predictor.calibrated(predictor.observation(features));
             rows.add_row(points.id(row), at.mean, std::sqrt(at.variance));
         },
         context);

@@ -97,17 +97,20 @@ Datum normal_datum(FunctionCallInfo fcinfo, const gp::Normal& normal) {
 
 Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
     if (cached.model->log_variance) {
-        const double sd = deviation_of_trees(cached);
-        return normal_datum(fcinfo, {(*cached.model->trees)(cached.values), sd * sd});
+        const double sd = deviation_of_trees(cached); // which a calibration comes with
+        return normal_datum(fcinfo,
+                            {(*cached.model->trees)(cached.values), cached.model->calibration->variance(sd * sd)});
     }
     if (!cached.model->process && boosting::has_interval(cached.model->objective))
         throw Error(ErrorCode::wrong_type, "model has no deviation, btml.predict_normal needs one", "",
                     "Train it with deviation => 'learned'. btml.predict_distribution takes any model with a holdout.");
-    return normal_datum(fcinfo, cached.gp_predictor("predict_normal").observation(cached.values));
+    gp::Predictor& process = cached.gp_predictor("predict_normal");
+    return normal_datum(fcinfo, process.calibrated(process.observation(cached.values)));
 }
 
 Datum predict_latent(FunctionCallInfo fcinfo, CachedModel& cached) {
-    return normal_datum(fcinfo, cached.gp_predictor("predict_latent").latent(cached.values));
+    gp::Predictor& process = cached.gp_predictor("predict_latent");
+    return normal_datum(fcinfo, process.calibrated_latent(process.latent(cached.values)));
 }
 
 } // namespace

@@ -196,6 +196,12 @@ void add_calibration(JsonWriter& json, const std::optional<uncertainty::Calibrat
     json.add("scale", calibration->student.scale);
     json.add("df", calibration->student.df);
     json.end_object();
+    if (!calibration->variance.is_identity()) {
+        json.begin_object("variance");
+        json.add("factor", calibration->variance.factor);
+        json.add("floor", calibration->variance.floor);
+        json.end_object();
+    }
     json.end_object();
 }
 

@@ -235,12 +235,13 @@ void Booster::calibrate() {
     if (!calibration_rows_ || calibration_rows_->size() == 0) return;
     time("calibrating", [&] {
         context_.progress("calibrating", 0, 0);
-        Buffer<double> residuals =
-            calibration_rows_->residuals(result_.model, result_.model.trees, *data_, team_, context_);
+        uncertainty::StandardisedErrors errors(context_);
+        for (const double error :
+             calibration_rows_->residuals(result_.model, result_.model.trees, *data_, team_, context_))
+            errors.add(error, 1);
         using uncertainty::Method;
         result_.model.calibration =
-            uncertainty::calibrate(has_rows_of_start_ ? Method::split_conformal : Method::held_out,
-                                   {residuals.data(), residuals.size()}, context_);
+            uncertainty::calibrate(has_rows_of_start_ ? Method::split_conformal : Method::held_out, errors, context_);
     });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <numeric>
 
 namespace btml::boosting {
 
@@ -99,20 +100,28 @@ void DeviationTraining::take_logarithms() {
         });
 }
 
-// Gives z the mean square 1. They are added up in their order, so that the order of rows does not matter.
-void DeviationTraining::calibrate(Model& model, uncertainty::Method method, Buffer<double> errors,
+// Gives z the mean square 1. All are added up in an order of their own, so that the order of rows does not matter.
+void DeviationTraining::calibrate(Model& model, uncertainty::Method method, const Buffer<double>& errors,
                                   const Buffer<double>& scores) {
-    context_.for_each(errors.size(), 4, [&](size_t i) { errors[i] /= model.deviation->before_factor(scores[i]); });
-    std::sort(errors.begin(), errors.end(), [&](double a, double b) {
+    Buffer<uint32_t> order(context_.memory(), what, errors.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
         context_.worked(1);
-        return a < b;
+        return std::pair(errors[a], scores[a]) < std::pair(errors[b], scores[b]);
     });
     double squares = 0;
-    for (const double error : errors) squares += error * error;
+    for (const uint32_t row : order) {
+        const double z = errors[row] / model.deviation->before_factor(scores[row]);
+        squares += z * z;
+    }
     const double factor = std::sqrt(squares / static_cast<double>(errors.size()));
     model.deviation->factor = std::isnormal(factor) ? factor : 1;
-    for (double& error : errors) error /= model.deviation->factor;
-    model.calibration = uncertainty::calibrate(method, {errors.data(), errors.size()}, context_);
+    uncertainty::StandardisedErrors standardised(context_);
+    for (const uint32_t row : order) {
+        const double deviation = model.deviation->factor * model.deviation->before_factor(scores[row]);
+        standardised.add(errors[row], deviation * deviation);
+    }
+    model.calibration = uncertainty::calibrate(method, standardised, context_);
 }
 
 // Each fold's errors and deviations are those of trainings without it. The model's trees for the deviation are the mean

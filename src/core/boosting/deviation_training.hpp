@@ -40,7 +40,8 @@ class DeviationTraining {
     void take_logarithms();
     void learn(Model& model, const Options& options, const CalibrationRows* held_out, bool of_folds, BinnedData& data,
                ThreadTeam& team);
-    void calibrate(Model& model, uncertainty::Method method, Buffer<double> errors, const Buffer<double>& scores);
+    void calibrate(Model& model, uncertainty::Method method, const Buffer<double>& errors,
+                   const Buffer<double>& scores);
 
     RunContext& context_;
     const uint64_t rows_; // of the join

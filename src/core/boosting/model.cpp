@@ -325,7 +325,7 @@ Model decode(Reader& reader) {
     sections.read(import_section, [&](int) { model.imported = decode_import(reader, model.features.size()); });
     sections.read(deviation_section, [&](int) { model.deviation = decode_deviation(reader, model.features); });
     sections.read(uncertainty::calibration_section,
-                  [&](int) { model.calibration = uncertainty::decode_calibration(reader); });
+                  [&](int version) { model.calibration = uncertainty::decode_calibration(reader, version); });
     check_consistent(model);
     return model;
 }

@@ -7,13 +7,19 @@
 
 namespace btml::gp {
 
-double HeldOutScore::mean_nll_student_t(RunContext& context) const {
+CalibratedScore::CalibratedScore(const uncertainty::StandardisedErrors& errors, RunContext& context) {
     Buffer<double> z = errors.z();
     std::sort(z.begin(), z.end(), [&](double a, double b) {
         context.worked(1);
         return a < b;
     });
-    return errors.mean_nll(uncertainty::likeliest_student_t(z.span(), context));
+    student_t = errors.mean_nll(uncertainty::likeliest_student_t(z.span(), context));
+    normal = errors.mean_nll(errors.likeliest_variances());
+}
+
+bool CalibratedScore::is_better_than(const CalibratedScore& other, size_t rows) const {
+    return uncertainty::is_clearly_better(student_t, other.student_t, rows) &&
+           !uncertainty::is_clearly_better(other.normal, normal, rows);
 }
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context) {
@@ -32,25 +38,21 @@ HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& c
     return sums;
 }
 
-uncertainty::Calibration calibration_by(const uncertainty::StandardisedErrors& errors, uncertainty::Method method,
-                                        RunContext& context) {
-    Buffer<double> z = errors.z();
-    return uncertainty::calibrate(method, {z.data(), z.size()}, context);
-}
-
 double calibrated_nll(const LeaveOneOut& score) {
     return score.mean_nll_student_t.value_or(score.mean_nll);
 }
 
-LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const uncertainty::StudentT& student,
-                           RunContext& context) {
-    LeaveOneOut score = left_out_score(errors, context);
-    if (student.scale > 0) score.mean_nll_student_t = errors.mean_nll(student);
-    return score;
+double nll_once_calibrated(double nll, const uncertainty::StandardisedErrors& errors) {
+    const uncertainty::VarianceCalibration variance = errors.likeliest_variances();
+    return variance.is_identity() ? nll : errors.mean_nll(variance);
 }
 
-bool is_clearly_better(double nll, double than, size_t rows) {
-    return nll < than - 0.5 / std::sqrt(static_cast<double>(rows));
+LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const uncertainty::Calibration& calibration,
+                           RunContext& context) {
+    const uncertainty::StudentT& student = calibration.student;
+    LeaveOneOut score = left_out_score(errors, context, calibration.variance);
+    if (student.scale > 0) score.mean_nll_student_t = errors.mean_nll(student);
+    return score;
 }
 
 void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before) {
@@ -58,6 +60,17 @@ void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before) {
     const double nll = model.holdout_nll.value_or(0) * known, rmse = model.holdout_rmse.value_or(0);
     model.holdout_nll = (nll + sums.nll) / all;
     model.holdout_rmse = std::sqrt((rmse * rmse * known + sums.squares) / all);
+}
+
+void score_held_out_again(Model& model, const TrainingColumns& choosing, const TrainingColumns& calibrating,
+                          RunContext& context) {
+    model.holdout_nll.reset();
+    model.holdout_rmse.reset();
+    uint64_t before = 0;
+    for (const TrainingColumns* const rows : {&choosing, &calibrating}) {
+        if (rows->rows() > 0) add_to_scores(model, score_rows(model, *rows, context), before);
+        before += rows->rows();
+    }
 }
 
 } // namespace btml::gp

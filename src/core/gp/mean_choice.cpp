@@ -77,10 +77,10 @@ class MeanChoice {
     std::optional<TreesFit> fit_trees_if_worth_it(const FitRows& rows);
     Trained fit_any(FitRows rows);
     bool is_worth_it(const FitRows& rows, TreesFit* of_all);
-    double score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
+    CalibratedScore score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows);
     Model fit_sample(TrainingColumns sample, size_t rows);
-    double score(Model& model, const TrainingColumns& rows);
-    double score_alone(TreesMean& mean, const TrainingColumns& rows);
+    CalibratedScore score(Model& model, const TrainingColumns& rows);
+    CalibratedScore score_alone(TreesMean& mean, const TrainingColumns& rows);
     Options options_with_places() const;
     template <class RowOf>
     void take_errors(TrainingColumns& rows, const TreesFit& trees, const RowOf& row_of);
@@ -178,24 +178,34 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
     };
     const uncertainty::StandardisedErrors errors = errors_of(scored);
     const auto calibrate = [&](const uncertainty::StandardisedErrors& by, Method method) {
-        model.calibration = calibration_by(by, method, context_);
+        model.calibration = uncertainty::calibrate(method, by, context_);
     };
     if (held_out.choosing.rows() + held_out.calibrating.rows() == 0)
         calibrate(errors_of(scored.size() < min_rows_to_calibrate ? all : scored), Method::leave_one_out);
     trees.mean.set_variance_ratio(ratio);
     model.mean.emplace(std::move(trees.mean));
-    model.holdout_nll.reset();
-    model.holdout_rmse.reset();
-    const auto score_held_out = [&](const TrainingColumns& rows, uint64_t before, bool calibrates) {
-        if (rows.rows() == 0) return;
-        const HeldOutScore sums = score_rows(model, rows, context_);
-        add_to_scores(model, sums, before);
-        if (calibrates) calibrate(sums.errors, Method::split_conformal);
+    const auto score_held_out = [&](const TrainingColumns& rows) {
+        model.calibration.reset(); // which is of the process alone
+        return score_rows(model, rows, context_);
     };
-    score_held_out(held_out.choosing, 0, !held_out.are_halves);
-    const std::optional<double> of_choosing = model.holdout_nll;
-    if (held_out.are_halves) score_held_out(held_out.calibrating, held_out.choosing.rows(), true);
-    model.leave_one_out = left_out_score(errors, model.calibration->student, context_);
+    std::optional<double> of_choosing;
+    uncertainty::StandardisedErrors held_out_errors(context_);
+    if (held_out.choosing.rows() > 0) {
+        const HeldOutScore sums = score_held_out(held_out.choosing);
+        of_choosing = nll_once_calibrated(sums.nll / static_cast<double>(sums.rows), sums.errors);
+        held_out_errors.add(sums.errors);
+        calibrate(sums.errors, Method::split_conformal);
+    }
+    if (held_out.calibrating.rows() > 0) {
+        const HeldOutScore sums = score_held_out(held_out.calibrating);
+        held_out_errors.add(sums.errors);
+        calibrate(sums.errors, Method::split_conformal);
+    }
+    if (held_out_errors.size() > 0) {
+        model.calibration->variance = held_out_errors.likeliest_variances(); // which has no guarantee to lose
+        score_held_out_again(model, held_out.choosing, held_out.calibrating, context_);
+    }
+    model.leave_one_out = left_out_score(errors, *model.calibration, context_);
     trained.score = of_choosing.value_or(calibrated_nll(*model.leave_one_out));
 }
 
@@ -204,7 +214,7 @@ double MeanChoice::score_at(const Trained& trained, const std::vector<bool>& row
     const std::vector<size_t> places = places_of(rows, rows_left_out(trained, rows.size()));
     const uncertainty::StandardisedErrors errors = errors_at(
         places, trained, [](size_t) { return 1.0; }, 1);
-    return calibrated_nll(left_out_score(errors, trained.result.model.calibration->student, context_));
+    return calibrated_nll(left_out_score(errors, *trained.result.model.calibration, context_));
 }
 
 Trained MeanChoice::over_trees(FitRows rows, TreesFit trees, const Options& options, double until) {
@@ -231,26 +241,26 @@ Model MeanChoice::fit_sample(TrainingColumns sample, size_t rows) {
     return Trainer(FitRows(std::move(sample), context_), features_, options, estimate_, context_).fit_sample(rows);
 }
 
-double MeanChoice::score(Model& model, const TrainingColumns& rows) {
-    return score_rows(model, rows, context_).mean_nll_student_t(context_);
+CalibratedScore MeanChoice::score(Model& model, const TrainingColumns& rows) {
+    return {score_rows(model, rows, context_).errors, context_};
 }
 
-double MeanChoice::score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows) {
+CalibratedScore MeanChoice::score_over_zero(const TrainingColumns& sample, const TrainingColumns& others, size_t rows) {
     Model model = fit_sample(copy(sample, context_), rows);
     places_of_zero_ = model.encoding()->places();
     return score(model, others);
 }
 
 // Returns the score of trees without a process.
-double MeanChoice::score_alone(TreesMean& mean, const TrainingColumns& rows) {
-    HeldOutScore sums(context_);
+CalibratedScore MeanChoice::score_alone(TreesMean& mean, const TrainingColumns& rows) {
+    uncertainty::StandardisedErrors errors(context_);
     std::vector<double> values(features_.size());
     context_.for_each(rows.rows(), 16 + 2 * mean.trees().trees.size(), [&](size_t i) {
         rows.read_row(i, values);
         const Placement at = mean.at(values);
-        sums.errors.add(rows.target[i] - at.mean, at.deviation * at.deviation);
+        errors.add(rows.target[i] - at.mean, at.deviation * at.deviation);
     });
-    return sums.mean_nll_student_t(context_);
+    return {errors, context_};
 }
 
 // Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
@@ -280,21 +290,22 @@ bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
         held_out ? select(rows.choosing, choose(at_most(rows.choosing.rows()), rows.choosing.rows(), random), context_)
                  : select(rows.training, left, context_);
     const size_t scored = others.rows();
-    const double over_zero = score_over_zero(sample, others, all);
+    const CalibratedScore over_zero = score_over_zero(sample, others, all);
     std::optional<TreesFit> of_sample;
     if (!of_all) of_sample.emplace(fit_trees(sample));
     TreesFit& trees = of_all ? *of_all : *of_sample;
     if (is_constant(trees)) return false;
-    const auto are_better = [&](const char* what, double nll) {
-        context_.note(format("a sample of %zu rows: negative log density of %zu others %g, %s %g", sampled.size(),
-                             scored, over_zero, what, nll));
-        return is_clearly_better(nll, over_zero, scored);
+    const auto are_better = [&](const char* what, const CalibratedScore& found) {
+        context_.note(format("a sample of %zu rows: negative log density of %zu others %g, normal %g; %s %g, normal %g",
+                             sampled.size(), scored, over_zero.student_t, over_zero.normal, what, found.student_t,
+                             found.normal));
+        return found.is_better_than(over_zero, scored);
     };
     if (are_better("of boosted trees alone", score_alone(trees.mean, others))) return true;
     take_errors(sample, trees, [&](size_t i) { return of_all ? sampled[i] : i; });
     Model model = fit_sample(std::move(sample), all);
     model.mean.emplace(std::move(trees.mean));
-    const double over_trees = score(model, others);
+    const CalibratedScore over_trees = score(model, others);
     trees.mean = std::move(*model.mean);
     return are_better("over boosted trees", over_trees);
 }

@@ -288,7 +288,7 @@ Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& con
         if (model.leave_one_out) model.leave_one_out->mean_nll_student_t = nll;
     });
     sections.read(uncertainty::calibration_section,
-                  [&](int) { model.calibration = uncertainty::decode_calibration(reader); });
+                  [&](int version) { model.calibration = uncertainty::decode_calibration(reader, version); });
     sections.read(mean_section, [&](int) { model.mean = decode_trees_mean(reader, model.features, context); });
     if (model.mean && std::holds_alternative<Committee>(model.posterior))
         corrupt_model("It is a committee with boosted trees as its mean.");

@@ -85,10 +85,26 @@ Normal Predictor::observation(std::span<const double> features) {
     return at;
 }
 
+Normal Predictor::calibrated(Normal observation) const {
+    if (model_.calibration) observation.variance = model_.calibration->variance(observation.variance);
+    return observation;
+}
+
+Normal Predictor::calibrated_latent(Normal latent) const {
+    if (model_.calibration) latent.variance *= model_.calibration->variance.factor;
+    return latent;
+}
+
 Predictor::Score Predictor::score(std::span<const double> features, double target, double weight) {
     const double noise_over_weight = noise_factor(features) / weight;
     const Normal latent = latent_on_scale(features);
     const Normal observed = in_units({latent.mean, latent.variance + model_.noise * noise_over_weight});
+    if (model_.calibration && !model_.calibration->variance.is_identity()) {
+        const Normal normal = calibrated(observed);
+        MixtureDensity density;
+        density.add(1, normal.mean, normal.variance, target);
+        return {density.log(), observed.mean, observed.variance};
+    }
     const double unit = std::sqrt(placement_.outer_variance(model_.scale * model_.scale)),
                  of_trees = placement_.variance / (unit * unit), from_mean = (target - observed.mean) / unit;
     MixtureDensity density; // about the mean, in these units

@@ -19,10 +19,14 @@ class Predictor {
     // μ, its variance Σ p (s + (μ − mean)²); boosted, they are Σ p μ and factor · Σ p s; of a committee those of
     // combine_experts. O(log n + q/64) for each member. Not thread-safe (scratch space).
     Normal latent(std::span<const double> features);
-    // Does the same with the noise of an observation of weight 1 at the point.
+    // Does the same with the noise of an observation of weight 1 at the point. Errors are calibrated in units of it.
     Normal observation(std::span<const double> features);
+    // Returns the normal distribution of an observation: the same with the variance calibrated.
+    Normal calibrated(Normal observation) const;
+    // Returns what that leaves of latent() without the noise, of which the calibration's floor is a part.
+    Normal calibrated_latent(Normal latent) const;
     // Holds the mean and the variance of an observation, and the log of its density, nats in the target's units: of the
-    // mixture, not of its mean and variance.
+    // mixture, not of its mean and variance; or of the normal distribution where the variance is calibrated.
     struct Score {
         double log_density, mean, variance;
     };

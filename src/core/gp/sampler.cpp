@@ -49,6 +49,7 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
     : points_(values.size() / model.features.size()),
       centre_(model.centre),
       scale_(model.scale),
+      variance_factor_(model.calibration ? model.calibration->variance.factor : 1),
       signals_(signals(model)) {
     if (std::holds_alternative<Boosted>(model.posterior))
         throw Error(ErrorCode::not_supported, "a boosted Gaussian process has no joint draws",
@@ -120,9 +121,10 @@ void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
     for (size_t point = 0; point < points_; point++) {
         const Placement& place = placements_[point];
         double& drawn = target[point];
-        if (place.variance_ratio != 1) {
+        const double ratio = place.variance_ratio * variance_factor_;
+        if (ratio != 1) {
             const double at = beyond_[point].near.mean * mean(point);
-            drawn = at + std::sqrt(place.variance_ratio) * (drawn - at);
+            drawn = at + std::sqrt(ratio) * (drawn - at);
         }
         drawn = place.outer(centre_ + scale_ * drawn);
     }

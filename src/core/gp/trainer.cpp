@@ -48,11 +48,6 @@ FitRows copy_held_out(const FitRows& rows, RunContext& context) {
     return copied;
 }
 
-// Returns a mean of held-out rows where there are any, which know nothing of the training.
-static double score_of(const Model& model) {
-    return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
-}
-
 Trainer::Trainer(FitRows rows, const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
                  RunContext& context)
     : options_(options),
@@ -103,7 +98,8 @@ void Trainer::standardise() {
     }
     const double rows = training.rows();
     limits_ = {options_.noise, options_.signal, weights / rows / rows};
-    if (options_.noise && *options_.noise < limits_.min_noise)
+    const bool is_smooth = options_.kernel != KernelChoice::tree && options_.kernel != KernelChoice::automatic;
+    if (!is_smooth && options_.noise && *options_.noise < limits_.min_noise)
         warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
                                    "different targets may make the model overconfident",
                                    shortest(*options_.noise).c_str(), shortest(limits_.min_noise).c_str()));
@@ -263,11 +259,11 @@ FitResult Trainer::fit_sparse(SmoothKind kind) {
     FitResult result = empty_model();
     Model& model = result.model;
     time("training the sparse process", [&] {
-        TrainedSparse trained = train_sparse(
-            training, features_,
-            {kind, exemplars, options_.noise, options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed),
-             options_.exemplar_objective == ExemplarObjective::likelihood, fitc, given},
-            context_);
+        TrainedSparse trained =
+            train_sparse(training, features_,
+                         {kind, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
+                          options_.exemplar_objective == ExemplarObjective::likelihood, fitc, given},
+                         context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);
         model.evaluations = trained.evaluations;
@@ -290,10 +286,15 @@ bool Trainer::is_solved(const Model& model) {
 
 // Scores the member; its trie is built for held-out rows alone.
 double Trainer::nll_of_member() {
-    if (choosing_.rows() > 0) return score_of(assemble(std::array{1.0}, Features::keep).model);
+    if (choosing_.rows() > 0) {
+        assemble(std::array{1.0}, Features::keep);
+        return score_;
+    }
     LeaveOneOutScore score(training_.rows(), context_);
     scored_rows(*candidates_[0], 1, score);
-    return spread_.in_units(score.total(training_.target.span(), context_)).mean_nll;
+    const std::span<const double> target = training_.target.span();
+    return nll_once_calibrated(score.total(target, context_).mean_nll, score.errors(target, context_)) +
+           std::log(spread_.scale);
 }
 
 // Takes a sum, or a single member where the sum is not solved or, if they are compared, scores no better. The member's
@@ -314,7 +315,7 @@ FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool com
     {
         FitResult sum = fit_sum(members, evaluations - alone);
         spent = sum.model.evaluations += spent;
-        if (is_solved(sum.model) && (!compare || score_of(sum.model) < nll_alone)) return sum;
+        if (is_solved(sum.model) && (!compare || score_ < nll_alone)) return sum;
     }
     if (!compare) spent += find_member();
     FitResult result;
@@ -369,17 +370,19 @@ FitResult Trainer::fit_tree() {
 FitResult Trainer::fit_best_kernel() {
     static constexpr size_t kernels = 3;
     std::optional<FitResult> best;
+    double best_score = 0;
     uncertainty::StandardisedErrors left_out(context_);
     size_t tried = 0;
     const auto consider = [&](const auto& fit_one) {
         const Share share = Share::of(context_, tried++, kernels);
         std::vector<std::string> before = warnings_;
         FitResult other = fit_one();
-        if (best && score_of(other.model) >= score_of(best->model)) {
+        if (best && !(score_ < best_score)) {
             warnings_ = std::move(before);
             return;
         }
         best = std::move(other);
+        best_score = score_;
         left_out = std::move(left_out_);
     };
     try {
@@ -394,15 +397,30 @@ FitResult Trainer::fit_best_kernel() {
     tried = kernels - 1;
     consider([&] { return fit_tree(); });
     left_out_ = std::move(left_out);
+    score_ = best_score;
     return std::move(*best);
 }
 
+// Held-out rows know nothing of the training. Where there are none, rows left out score the model.
 void Trainer::score_held_out(Model& model) {
-    if (choosing_.rows() == 0) return;
+    if (choosing_.rows() == 0) {
+        const double unit = std::log(spread_.scale);
+        score_ = nll_once_calibrated(model.leave_one_out->mean_nll - unit, left_out_) + unit;
+        return;
+    }
     const HeldOutScore sums = score_rows(model, choosing_, context_);
-    const double count = choosing_.rows();
-    model.holdout_nll = sums.nll / count;
-    model.holdout_rmse = std::sqrt(sums.squares / count);
+    add_to_scores(model, sums, 0);
+    score_ = nll_once_calibrated(*model.holdout_nll, sums.errors);
+}
+
+// Scores are those of the distributions that the model predicts.
+void Trainer::score_calibrated(Model& model) {
+    const uncertainty::VarianceCalibration& variance = model.calibration->variance;
+    if (variance.is_identity()) return;
+    const double unit = spread_.scale;
+    model.leave_one_out =
+        spread_.in_units(left_out_score(left_out_, context_, {variance.factor, variance.floor / unit / unit}));
+    if (model.holdout_nll) score_held_out_again(model, choosing_, calibrating_, context_);
 }
 
 // Takes held-out rows that chose nothing where there are any, or else training rows left out in turn.
@@ -410,12 +428,20 @@ void Trainer::calibrate(Model& model) {
     using uncertainty::Method;
     const TrainingColumns& rows = held_out_rows_choose_ ? calibrating_ : choosing_;
     if (rows.rows() > 0) {
-        const HeldOutScore sums = score_rows(model, rows, context_);
-        if (held_out_rows_choose_) add_to_scores(model, sums, choosing_.rows());
-        model.calibration = calibration_by(sums.errors, Method::split_conformal, context_);
+        HeldOutScore sums = score_rows(model, rows, context_);
+        const std::optional<HeldOutScore> of_choosing =
+            held_out_rows_choose_ ? std::optional(score_rows(model, choosing_, context_)) : std::nullopt;
+        if (of_choosing) add_to_scores(model, sums, choosing_.rows());
+        model.calibration = uncertainty::calibrate(Method::split_conformal, sums.errors, context_);
+        if (of_choosing) { // the variances have no guarantee to lose
+            sums.errors.add(of_choosing->errors);
+            model.calibration->variance = sums.errors.likeliest_variances();
+        }
     } else {
-        model.calibration = calibration_by(left_out_, Method::leave_one_out, context_);
+        model.calibration = uncertainty::calibrate(Method::leave_one_out, left_out_, context_);
+        model.calibration->variance.floor *= spread_.scale * spread_.scale;
     }
+    score_calibrated(model);
     const uncertainty::StudentT& student = model.calibration->student;
     if (student.scale > 0)
         model.leave_one_out->mean_nll_student_t = left_out_.mean_nll(student) + std::log(spread_.scale);
@@ -434,12 +460,11 @@ Trained Trainer::fit() {
     FitResult result = options_.kernel == KernelChoice::tree        ? fit_tree()
                        : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
                                                                     : fit_sparse(smooth_kind(options_.kernel));
-    compare_scores(result.model);
-    const std::optional<double> held_out = result.model.holdout_nll; // by rows that may choose
     calibrate(result.model);
+    compare_scores(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
-    const double score = held_out.value_or(calibrated_nll(*result.model.leave_one_out));
+    const double score = result.model.holdout_nll ? score_ : calibrated_nll(*result.model.leave_one_out);
     return {std::move(result), score, std::move(left_out_)};
 }
 

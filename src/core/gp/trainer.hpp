@@ -78,6 +78,7 @@ class Trainer {
     void calibrate(Model& model);
     void compare_scores(const Model& model);
     double nll_of_member();
+    void score_calibrated(Model& model);
 
     const Options& options_;
     RunContext& context_;
@@ -91,6 +92,7 @@ class Trainer {
     std::optional<Encoding> encoding_; // without shifts, once it was chosen
     std::vector<std::optional<Candidate>> candidates_;
     uncertainty::StandardisedErrors left_out_; // of the last model, on the scale
+    double score_ = 0;                         // of the last model, once its variances are calibrated
     std::vector<std::string> warnings_;
 };
 

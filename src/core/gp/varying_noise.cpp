@@ -154,7 +154,7 @@ std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const
         if (std::find(after.result.warnings.begin(), after.result.warnings.end(), warning) ==
             after.result.warnings.end())
             after.result.warnings.push_back(warning);
-    if (!is_clearly_better(after.score, before.score, scored)) return std::nullopt;
+    if (!uncertainty::is_clearly_better(after.score, before.score, scored)) return std::nullopt;
     after.result.model.varying_noise = std::make_unique<VaryingNoise>(std::move(noise));
     return after;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace btml::uncertainty {
 
@@ -52,14 +53,30 @@ double StandardisedErrors::mean_nll(const StudentT& student) const {
     return sum / static_cast<double>(size());
 }
 
+VarianceCalibration StandardisedErrors::likeliest_variances() const {
+    Buffer<uint32_t> order(context_->memory(), what, size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        context_->worked(2);
+        return std::pair(errors_[a], deviations_[a]) < std::pair(errors_[b], deviations_[b]);
+    });
+    Buffer<double> errors(context_->memory(), what, size()), deviations(context_->memory(), what, size());
+    for (size_t i = 0; i < size(); i++) {
+        errors[i] = errors_[order[i]];
+        deviations[i] = deviations_[order[i]];
+    }
+    return uncertainty::likeliest_variances(errors.span(), deviations.span(), *context_);
+}
+
 uint64_t rows_for_quantile(double q) {
     static constexpr double rounding_of_complement = 1e-9;
     const double rows = std::ceil(1 / std::min(q, 1 - q) * (1 - rounding_of_complement)) - 1;
     return rows < 0x1p63 ? static_cast<uint64_t>(std::max(1.0, rows)) : uint64_t{1} << 63;
 }
 
-Calibration calibrate(Method method, std::span<double> z, RunContext& context) {
+Calibration calibrate(Method method, const StandardisedErrors& errors, RunContext& context) {
     static constexpr double most = std::numeric_limits<double>::max();
+    Buffer<double> z = errors.z();
     for (double& each : z) each = std::isnan(each) ? 0 : std::clamp(each, -most, most);
     std::sort(z.begin(), z.end(), [&](double a, double b) {
         context.worked(1);
@@ -70,7 +87,8 @@ Calibration calibrate(Method method, std::span<double> z, RunContext& context) {
     calibration.rows = z.size();
     const size_t kept = kept_of(z.size());
     for (size_t i = 0; i < kept; i++) calibration.kept.push_back(z[rank_of(i, kept, z.size()) - 1]);
-    calibration.student = likeliest_student_t(z, context);
+    calibration.student = likeliest_student_t(z.span(), context);
+    calibration.variance = errors.likeliest_variances();
     return calibration;
 }
 
@@ -80,10 +98,12 @@ void encode(const Calibration& calibration, Writer& writer) {
     writer.put(calibration.updates);
     writer.put(calibration.student.scale);
     writer.put(calibration.student.df);
+    writer.put(calibration.variance.factor);
+    writer.put(calibration.variance.floor);
     for (const double z : calibration.kept) writer.put(z);
 }
 
-Calibration decode_calibration(Reader& reader) {
+Calibration decode_calibration(Reader& reader, int version) {
     Calibration calibration;
     const auto method = reader.get<uint8_t>();
     if (method >= std::size(names)) corrupt_model(format("Its calibration has the method %d.", method));
@@ -94,6 +114,10 @@ Calibration decode_calibration(Reader& reader) {
     const StudentT& student = calibration.student;
     if (!(student.scale >= 0 && student.df >= StudentT::min_df && student.df <= StudentT::max_df))
         corrupt_model("The distribution of its calibration is out of range.");
+    if (version >= 2) calibration.variance = {reader.get_finite(), reader.get_finite()};
+    const VarianceCalibration& variance = calibration.variance;
+    if (!(variance.factor >= 0 && variance.floor >= 0 && variance.factor + variance.floor > 0))
+        corrupt_model("The variances of its calibration are out of range.");
     if (calibration.rows == 0 || calibration.rows > UINT32_MAX)
         corrupt_model(format("Its calibration has %" PRIu64 " rows.", calibration.rows));
     const size_t kept = kept_of(calibration.rows);

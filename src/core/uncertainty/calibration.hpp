@@ -9,6 +9,7 @@
 
 #include "core/base/serial.hpp"
 #include "core/uncertainty/student_t.hpp"
+#include "core/uncertainty/variance_calibration.hpp"
 
 #include <cmath>
 #include <vector>
@@ -26,7 +27,8 @@ struct Calibration {
     uint64_t rows = 0;
     std::vector<double> kept; // all z ascending, or so many of them: evenly by rank, the first and the last among them
     StudentT student;         // the likeliest for them
-    uint64_t updates = 0;     // observations that the model took or gave since, and that the z know nothing of
+    VarianceCalibration variance;
+    uint64_t updates = 0; // observations that the model took or gave since, and that the z know nothing of
 
     // Returns what z of another row is at most with probability q, or q < ½: at least with 1 − q. It is rounded away
     // from the middle, to a rank and to one that is kept, and infinite where the rows are too few.
@@ -43,6 +45,12 @@ class StandardisedErrors {
         errors_.push_back(error);
         deviations_.push_back(std::sqrt(variance));
     }
+    void add(const StandardisedErrors& others) {
+        for (size_t i = 0; i < others.size(); i++) {
+            errors_.push_back(others.errors_[i]);
+            deviations_.push_back(others.deviations_[i]);
+        }
+    }
     size_t size() const { return errors_.size(); }
     // Are in the order of the rows.
     std::span<const double> errors() const { return errors_.span(); }
@@ -50,6 +58,12 @@ class StandardisedErrors {
     Buffer<double> z() const;
     // Returns the mean −ln of the density of the rows' targets, where z has this distribution.
     double mean_nll(const StudentT& student) const;
+    // Returns the same of normal distributions whose variances are calibrated.
+    double mean_nll(const VarianceCalibration& variance) const {
+        return mean_nll_normal(errors(), deviations(), variance, *context_);
+    }
+    // Returns the same for any order of the rows.
+    VarianceCalibration likeliest_variances() const;
 
   private:
     static constexpr const char* what = "errors of rows";
@@ -63,12 +77,12 @@ class StandardisedErrors {
 // Returns the least number of rows whose quantiles q and 1 − q are finite.
 uint64_t rows_for_quantile(double q);
 
-// Sorts the z, of which there is at least one.
-Calibration calibrate(Method method, std::span<double> z, RunContext& context);
+// Takes at least one error.
+Calibration calibrate(Method method, const StandardisedErrors& errors, RunContext& context);
 
-inline constexpr SectionKind calibration_section{"calibration", 1};
+inline constexpr SectionKind calibration_section{"calibration", 2};
 void encode(const Calibration& calibration, Writer& writer);
-// Error corrupt_model.
-Calibration decode_calibration(Reader& reader);
+// Error corrupt_model. Version 1 lacks the variances.
+Calibration decode_calibration(Reader& reader, int version);
 
 } // namespace btml::uncertainty

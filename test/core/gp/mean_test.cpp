@@ -156,7 +156,8 @@ TEST(GpMean, IsThatOfTreesAndProcess) {
             double logarithms = 0, sum = 0;
             for (const size_t i : by_hand.spared) {
                 const double unit = by_hand.process.scale * by_hand.trees.deviations[i];
-                const double variance = by_hand.factor * std::pow(unit * by_hand.deviations[i], 2);
+                const double variance =
+                    model.calibration->variance(by_hand.factor * std::pow(unit * by_hand.deviations[i], 2));
                 const double square = std::pow(unit * by_hand.errors[i], 2);
                 sum += square;
                 logarithms += (std::log(2 * std::numbers::pi * variance) + square / variance) / 2;
@@ -344,7 +345,8 @@ TEST(GpMean, DrawsAreOfBoth) {
         }
     }
     for (size_t p = 0; p < 3; p++) {
-        const Normal at = Predictor(model).latent(std::span(points).subspan(3 * p, 3));
+        const Predictor predictor(model);
+        const Normal at = predictor.calibrated_latent(Predictor(model).latent(std::span(points).subspan(3 * p, 3)));
         EXPECT_NEAR(sum[p], at.mean, 5 * std::sqrt(at.variance / draws)) << p;
         EXPECT_NEAR((squares[p] - sum[p] * sum[p]) / at.variance, 1, 0.12) << p;
     }
@@ -358,7 +360,7 @@ TEST(GpMean, DensitiesAreThoseOfPredictions) {
         ASSERT_NE(model.mean->variance_ratio(), 1);
         Predictor predictor(model);
         for (const std::vector<double>& point : {std::vector<double>{2, 3, 1}, {7, 9, 0}, {12, 3, 2}}) {
-            const Normal at = predictor.observation(point);
+            const Normal at = predictor.calibrated(predictor.observation(point));
             const double sd = std::sqrt(at.variance), step = 0.01;
             double total = 0, mean = 0, square = 0;
             for (double z = -12; z < 12; z += step) {

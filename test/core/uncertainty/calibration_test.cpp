@@ -26,9 +26,15 @@ class Random {
     uint64_t seed_, next_ = 0;
 };
 
-Calibration calibrated(std::vector<double> z) {
+StandardisedErrors errors_of(const std::vector<double>& z, RunContext& context) {
+    StandardisedErrors errors(context);
+    for (const double each : z) errors.add(each, 1);
+    return errors;
+}
+
+Calibration calibrated(const std::vector<double>& z) {
     QuietContext context;
-    return calibrate(Method::split_conformal, z, context);
+    return calibrate(Method::split_conformal, errors_of(z, context), context);
 }
 
 // The numbers 1 … n in a random order: a number is its rank.
@@ -134,7 +140,7 @@ std::string bytes_of(const Calibration& calibration) {
 Calibration decoded(const std::string& bytes) {
     QuietContext context;
     Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())), context);
-    Calibration calibration = decode_calibration(reader);
+    Calibration calibration = decode_calibration(reader, calibration_section.version);
     reader.finish();
     return calibration;
 }
@@ -145,7 +151,7 @@ TEST(Calibration, RoundTrip) {
         std::vector<double> z(n);
         for (double& each : z) each = random.unit() - 0.4;
         QuietContext context;
-        Calibration calibration = calibrate(Method::leave_one_out, z, context);
+        Calibration calibration = calibrate(Method::leave_one_out, errors_of(z, context), context);
         calibration.updates = 3;
         const std::string bytes = bytes_of(calibration);
         const Calibration copy = decoded(bytes);
@@ -154,6 +160,8 @@ TEST(Calibration, RoundTrip) {
         EXPECT_EQ(copy.updates, 3u);
         EXPECT_EQ(copy.kept, calibration.kept);
         EXPECT_EQ(copy.student.df, calibration.student.df);
+        EXPECT_EQ(copy.variance.factor, calibration.variance.factor);
+        EXPECT_EQ(copy.variance.floor, calibration.variance.floor);
     }
 }
 
@@ -172,6 +180,10 @@ TEST(Calibration, HostileBytes) {
               "The distribution of its calibration is out of range.");
     EXPECT_EQ(detail([](Calibration& c) { c.student.scale = -1; }),
               "The distribution of its calibration is out of range.");
+    const char* const variances = "The variances of its calibration are out of range.";
+    EXPECT_EQ(detail([](Calibration& c) { c.variance.factor = -1; }), variances);
+    EXPECT_EQ(detail([](Calibration& c) { c.variance.floor = -1; }), variances);
+    EXPECT_EQ(detail([](Calibration& c) { c.variance = {0, 0}; }), variances);
     EXPECT_NE(detail([](Calibration& c) { c.kept[2] = infinity; }), "");
     EXPECT_NE(detail([](Calibration& c) { c.kept.pop_back(); }), "");
 }
@@ -181,7 +193,8 @@ TEST(Calibration, IsCancelledSoon) {
     Random random(6);
     for (double& each : z) each = random.unit();
     btml::test::ImpatientContext context(3);
-    EXPECT_THROW(calibrate(Method::split_conformal, z, context), Cancelled);
+    const StandardisedErrors errors = errors_of(z, context);
+    EXPECT_THROW(calibrate(Method::split_conformal, errors, context), Cancelled);
 }
 
 } // namespace

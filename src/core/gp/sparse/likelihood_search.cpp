@@ -15,13 +15,13 @@ constexpr const char* what = "derivatives of a likelihood";
 } // namespace
 
 std::vector<double> bounded_parameters(std::span<const double> parameters, const GivenParameters& given) {
-    const double limit = std::log(1e6), max_signal = std::log(30.0), min_share = std::log(1e-7);
+    const double limit = std::log(1e6), max_signal = std::log(30.0), min_share = std::log(min_noise_share);
     std::vector<double> inside(parameters.begin(), parameters.end());
     double &noise = inside[inside.size() - 1], &signal = inside[inside.size() - 2];
     const double given_noise = noise, given_signal = signal;
     for (double& parameter : inside) parameter = std::clamp(parameter, -limit, limit);
     signal = given.signal ? given_signal : std::min(signal, max_signal);
-    noise = given.noise ? given_noise : std::max({noise, std::log(given.min_noise), signal + min_share});
+    noise = given.noise ? given_noise : std::max(noise, signal + min_share);
     return inside;
 }
 

@@ -10,10 +10,11 @@ namespace btml::gp {
 // What is given, and is not learned.
 struct GivenParameters {
     std::optional<double> signal, noise;
-    double min_noise;
 };
 
-// The parameters' logarithms, in the order of parameters_of(), where covariance matrices can be factorised.
+// Returns the parameters' logarithms, in the order of parameters_of(), moved to where covariance matrices can be
+// factorised: a noise that is learned is at least min_noise_share of the signal.
+inline constexpr double min_noise_share = 1e-6;
 std::vector<double> bounded_parameters(std::span<const double> parameters, const GivenParameters& given);
 
 // The log marginal likelihood, nats, and its derivatives by the logarithms of the kernel's parameters, in the order of

@@ -48,7 +48,7 @@ class SparseTrainer {
           team_(context),
           coordinates_(columns, features, context),
           rows_{{coordinates_, columns}, columns.target.span(), columns.weight.span()},
-          given_{training.signal, training.noise, training.min_noise} {
+          given_{training.signal, training.noise} {
         if (coordinates_.width() == 0)
             throw Error(ErrorCode::invalid_argument, "no feature varies",
                         "A smooth kernel compares rows by features that differ.", "Use kernel => 'tree'.");
@@ -79,9 +79,11 @@ class SparseTrainer {
     void move_inducing(Buffer<double>& inducing);
     TrainedSparse fit(std::span<const double> inducing);
     // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
-    double min_noise() const {
-        return std::max(training_.noise ? 0 : training_.min_noise,
-                        kernel_.signal * (1e-6 + 1e-14 * static_cast<double>(rows_.size())));
+    double min_noise() const { return kernel_.signal * (min_noise_share + 1e-14 * static_cast<double>(rows_.size())); }
+    // Many functions meet a few rows exactly, so that their likelihood says little of the noise.
+    double min_learned_noise() const {
+        const double n = static_cast<double>(rows_.size());
+        return std::max(min_noise(), 1 / (n * n));
     }
     TrainedSparse fit_fitc(SparseModel::Parts parts, double min_noise);
     double left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed, const SmoothRows& rows);
@@ -153,7 +155,7 @@ TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
                     format("noise %s is below %s, the least that this kernel can be solved with",
                            shortest(*training_.noise).c_str(), shortest(min).c_str()),
                     "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
-    if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min);
+    if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_learned_noise());
     SparseModel::Parts parts{coordinates_,
                              kernel_,
                              copy_of(inducing),
@@ -161,12 +163,12 @@ TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
                              Buffer<double>(context_.memory(), what),
                              std::nullopt,
                              training_.fitc};
-    if (training_.fitc) return fit_fitc(std::move(parts), min);
+    if (training_.fitc) return fit_fitc(std::move(parts), min_learned_noise());
     Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
     if (training_.noise)
         take_posterior(collapsed, *training_.noise, parts);
     else
-        choose_noise(collapsed, min, parts);
+        choose_noise(collapsed, min_learned_noise(), parts);
     return scored(std::move(parts), collapsed.inverse(), rows_);
 }
 

@@ -12,7 +12,6 @@ struct SparseTraining {
     SmoothKind kind;
     size_t inducing_points;              // at most
     std::optional<double> noise, signal; // on the scale; learned if not given
-    double min_noise;
     uint64_t seed;
     bool moves_points = false; // from the rows that were chosen to where the likelihood is greatest
     bool fitc = false;         // the posterior is FITC's; the points and the kernel are the bound's all the same

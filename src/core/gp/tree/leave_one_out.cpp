@@ -3,7 +3,6 @@
 #include "core/gp/tree/contrasts.hpp"
 
 #include <cmath>
-#include <numbers>
 
 namespace btml::gp {
 
@@ -22,16 +21,16 @@ Normal after(const Normal& prior, const Normal& observation) {
 
 } // namespace
 
-LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context) {
-    double nll = 0, squares = 0, covered = 0;
+LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context,
+                           const uncertainty::VarianceCalibration& variance) {
+    double squares = 0, covered = 0;
     context.for_each(errors.size(), 8, [&](size_t i) {
-        const double error = errors.errors()[i], deviation = errors.deviations()[i], z = error / deviation;
-        nll += (std::log(2 * std::numbers::pi) + z * z) / 2 + std::log(deviation);
+        const double error = errors.errors()[i], deviation = errors.deviations()[i];
         squares += error * error;
-        covered += std::fabs(z) <= half_of_central_90;
+        covered += std::fabs(error) <= half_of_central_90 * std::sqrt(variance(deviation * deviation));
     });
     const double rows = static_cast<double>(errors.size());
-    return {errors.size(), nll / rows, std::sqrt(squares / rows), covered / rows};
+    return {errors.size(), errors.mean_nll(variance), std::sqrt(squares / rows), covered / rows};
 }
 
 // Goes from the last row to the first, as in the likelihood's gradient: what the rest says of a subtree at its root

@@ -20,8 +20,9 @@ struct LeaveOneOut {
 // Half of the central 90 % interval of a normal distribution, in standard deviations.
 inline constexpr double half_of_central_90 = 1.6448536269514722;
 
-// Returns the score by normal distributions of at least one error.
-LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context);
+// Returns the score by normal distributions of at least one error, whose variances are calibrated.
+LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context,
+                           const uncertainty::VarianceCalibration& variance = {});
 
 struct Normals {
     Buffer<double> mean, variance;
