@@ -25,8 +25,12 @@ std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<
     std::vector<ColumnRequest> requests;
     for (const Feature& feature : features) {
         const int column = source.column(feature.name);
-        require_feature_type(feature, source.columns()[column].type, source.name().c_str());
-        requests.push_back({column, feature.categorical ? ReadAs::category : ReadAs::number});
+        const Oid type = source.columns()[column].type;
+        require_feature_type(feature, type, source.name().c_str());
+        if (feature.categorical)
+            requests.push_back({column, ReadAs::category});
+        else
+            requests.push_back({column, ReadAs::number, time_cast(feature, type)});
     }
     return requests;
 }

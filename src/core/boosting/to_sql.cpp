@@ -118,10 +118,17 @@ bool is_type(std::string_view type, std::string_view name) {
            (type.size() == name.size() || type[name.size()] == ' ' || type[name.size()] == '(');
 }
 
+// Returns the type that a point in time had in training, to which predict() casts another; nothing for other types.
+std::string_view point_in_time(std::string_view type) {
+    if (is_type(type, "date")) return "date";
+    if (is_type(type, "timestamptz")) return "timestamptz";
+    if (!is_type(type, "timestamp")) return "";
+    return type.ends_with("with time zone") ? "timestamptz" : "timestamp";
+}
+
 bool is_time(std::string_view type) {
-    for (const std::string_view name : {"date", "timestamp", "timestamptz", "time", "timetz", "interval"})
-        if (is_type(type, name)) return true;
-    return false;
+    return !point_in_time(type).empty() || is_type(type, "time") || is_type(type, "timetz") ||
+           is_type(type, "interval");
 }
 
 void write_number(const Feature& feature, SqlText& sql) {
@@ -138,7 +145,9 @@ void write_number(const Feature& feature, SqlText& sql) {
             ErrorCode::not_supported,
             format("ANSI SQL has no number for feature \"%s\" of type %s", feature.name.c_str(), feature.type.c_str()),
             "It has no seconds since 1970.", "Use the dialect \"postgresql\", or train on numbers made of it.");
-    (sql << "extract(epoch from ").identifier(feature.name) << ")::float8";
+    (sql << "extract(epoch from ").identifier(feature.name);
+    if (const std::string_view type = point_in_time(feature.type); !type.empty()) sql << "::" << type;
+    sql << ")::float8";
 }
 
 // A text cut to one character more than any of the labels has is no other's.

@@ -1,7 +1,5 @@
 #include "pg/bridge/feature_type.hpp"
 
-#include "pg/bridge/values.hpp"
-
 extern "C" {
 #include "access/transam.h"
 }
@@ -17,6 +15,7 @@ const char* meaning_of(NumberKind kind) {
         return "a boolean";
     case NumberKind::date:
     case NumberKind::timestamp:
+    case NumberKind::timestamptz:
         return "a point in time";
     case NumberKind::time:
         return "a time of day";
@@ -29,18 +28,22 @@ const char* meaning_of(NumberKind kind) {
     }
 }
 
-// Says the same of a type that is known by its name only.
-const char* meaning_of(const std::string& type) {
+// Returns that of a type that is known by its name only; that of float8 for every plain number.
+NumberKind number_kind(const std::string& type) {
     static constexpr std::pair<const char*, NumberKind> kinds[] = {
         {"boolean", NumberKind::boolean},
         {"date", NumberKind::date},
         {"timestamp without time zone", NumberKind::timestamp},
-        {"timestamp with time zone", NumberKind::timestamp},
+        {"timestamp with time zone", NumberKind::timestamptz},
         {"time without time zone", NumberKind::time},
         {"interval", NumberKind::interval}};
     for (const auto& [name, kind] : kinds)
-        if (type == name) return meaning_of(kind);
-    return meaning_of(NumberKind::float8);
+        if (type == name) return kind;
+    return NumberKind::float8;
+}
+
+const char* meaning_of(const std::string& type) {
+    return meaning_of(number_kind(type));
 }
 
 // Returns one name for all types whose equal values have equal texts.
@@ -58,7 +61,7 @@ bool takes_label(const Feature& feature, Oid type) {
 }
 
 bool takes_number(const Feature& feature, Oid type) {
-    const char* const meaning = meaning_of(pg_call([=] { return number_kind(type); }));
+    const char* const meaning = meaning_of(pg_call([=] { return pg::number_kind(type); }));
     return meaning && strcmp(meaning, meaning_of(feature.type)) == 0;
 }
 
@@ -89,6 +92,11 @@ void require_feature_type(const Feature& feature, Oid type, const char* owner) {
                 format("column \"%s\" of %s has type %s, the model's feature has type %s", feature.name.c_str(), owner,
                        type_name(type), feature.type.c_str()),
                 "", hint_for(feature, type));
+}
+
+PGFunction time_cast(const Feature& feature, Oid type) {
+    const NumberKind kind = pg_call([=] { return pg::number_kind(type); });
+    return time_cast(kind, number_kind(feature.type));
 }
 
 } // namespace btml::pg

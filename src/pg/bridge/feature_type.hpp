@@ -3,6 +3,7 @@
 
 #include "core/base/feature.hpp"
 #include "pg/bridge/guard.hpp"
+#include "pg/bridge/values.hpp"
 
 namespace btml::pg {
 
@@ -13,5 +14,8 @@ std::string stored_type_name(Oid type);
 // time, and for a category its text, or the type that it had, whose values have the same text. owner: what has the
 // column, as in "the record".
 void require_feature_type(const Feature& feature, Oid type, const char* owner);
+
+// Returns the cast to the type that a point in time had in training; null where the number is the same without it.
+PGFunction time_cast(const Feature& feature, Oid type);
 
 } // namespace btml::pg

@@ -42,12 +42,14 @@ class RecordReader {
         int position; // from 0
         bool categorical;
         NumberKind number;
+        PGFunction time_cast; // null: none
         LabelRule label;
         std::unordered_map<Oid, double> enum_codes; // found so far
     };
 
     void learn(Oid type, int32 typmod);
     double category(size_t feature, Datum value);
+    double number(const Attribute& attribute, Datum value);
 
     const std::vector<Feature>& features_;
     const CategoryCodes& codes_;

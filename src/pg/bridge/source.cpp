@@ -155,9 +155,10 @@ void Reading::add_request(const ColumnRequest& request) {
     ColumnSink sink;
     sink.type = type;
     MemoryBudget& budget = context_.memory();
-    if (request.as == ReadAs::number)
+    if (request.as == ReadAs::number) {
         sink.number = number_kind(type);
-    else if (request.as == ReadAs::group) {
+        sink.time_cast = request.time_cast;
+    } else if (request.as == ReadAs::group) {
         loaded_.group_values.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
         sink.datums = loaded_.group_values.back().get();
     } else {

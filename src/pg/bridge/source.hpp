@@ -24,6 +24,7 @@ enum class RowContents { unread, read, distinct };
 struct ColumnRequest {
     int output; // index into Source::columns()
     ReadAs as;
+    PGFunction time_cast = nullptr; // of a point in time, before it becomes a number
 };
 
 // Has a base relation that is one table read as groups of rows: by its keys and the columns asked for of it, which are

@@ -28,13 +28,33 @@ NumberKind number_kind(Oid type) {
         {DATEOID, NumberKind::date},
         {TIMEOID, NumberKind::time},
         {TIMESTAMPOID, NumberKind::timestamp},
-        {TIMESTAMPTZOID, NumberKind::timestamp},
+        {TIMESTAMPTZOID, NumberKind::timestamptz},
         {INTERVALOID, NumberKind::interval},
     };
     const Oid base = getBaseType(type);
     for (const auto& [known, kind] : kinds)
         if (base == known) return kind;
     return NumberKind::none;
+}
+
+bool is_point_in_time(NumberKind kind) {
+    return kind == NumberKind::date || kind == NumberKind::timestamp || kind == NumberKind::timestamptz;
+}
+
+PGFunction time_cast(NumberKind from, NumberKind to) {
+    static constexpr struct {
+        NumberKind from, to;
+        PGFunction cast;
+    } casts[] = {
+        {NumberKind::date, NumberKind::timestamptz, date_timestamptz},
+        {NumberKind::timestamp, NumberKind::timestamptz, timestamp_timestamptz},
+        {NumberKind::timestamp, NumberKind::date, timestamp_date},
+        {NumberKind::timestamptz, NumberKind::timestamp, timestamptz_timestamp},
+        {NumberKind::timestamptz, NumberKind::date, timestamptz_date},
+    };
+    for (const auto& known : casts)
+        if (known.from == from && known.to == to) return known.cast;
+    return nullptr;
 }
 
 bool is_exact(NumberKind kind) {
@@ -58,8 +78,7 @@ std::string cast_hint(const std::string& column, Oid type) {
     pg_call([&] {
         is_boolean = getBaseType(type) == BOOLOID;
         const NumberKind kind = number_kind(type);
-        is_time = kind == NumberKind::date || kind == NumberKind::time || kind == NumberKind::timestamp ||
-                  kind == NumberKind::interval;
+        is_time = is_point_in_time(kind) || kind == NumberKind::time || kind == NumberKind::interval;
         Oid function;
         has_cast = find_coercion_pathway(is_boolean ? INT4OID : FLOAT8OID, type, COERCION_EXPLICIT, &function) !=
                    COERCION_PATH_NONE;
@@ -200,6 +219,12 @@ bool is_plain_number(NumberKind kind) {
     return kind <= NumberKind::numeric;
 }
 
+double number_of_cast(Datum value, PGFunction time_cast) {
+    const Datum point = DirectFunctionCall1(time_cast, value);
+    const bool is_date = time_cast == timestamp_date || time_cast == timestamptz_date;
+    return to_number(point, is_date ? NumberKind::date : NumberKind::timestamp);
+}
+
 double to_number_slowly(Datum value, NumberKind kind) {
     switch (kind) {
     case NumberKind::numeric:
@@ -211,6 +236,7 @@ double to_number_slowly(Datum value, NumberKind kind) {
     case NumberKind::time:
         return static_cast<double>(DatumGetTimeADT(value)) / 1e6;
     case NumberKind::timestamp:
+    case NumberKind::timestamptz:
         return timestamp_number(DatumGetTimestamp(value));
     case NumberKind::interval:
         return interval_number(DatumGetIntervalP(value));

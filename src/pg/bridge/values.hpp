@@ -8,12 +8,32 @@ namespace btml::pg {
 
 // How a value of some SQL type becomes a float8.
 // Plain numbers are the first.
-enum class NumberKind { int2, int4, int8, float4, float8, numeric, boolean, date, time, timestamp, interval, none };
+enum class NumberKind {
+    int2,
+    int4,
+    int8,
+    float4,
+    float8,
+    numeric,
+    boolean,
+    date,
+    time,
+    timestamp,
+    timestamptz,
+    interval,
+    none
+};
 
 NumberKind number_kind(Oid type); // of the type or, for a domain, of its base type; none: not numeric-like
 
 // Integers, reals and numerics: dates, booleans and the like become numbers too, but are nobody's coordinates.
 bool is_plain_number(NumberKind kind);
+
+// A point in time may be given as another of the types date, timestamp and timestamptz.
+bool is_point_in_time(NumberKind kind);
+// Returns PostgreSQL's cast from one such type to another, which reads it in the session's time zone; null where none
+// is needed.
+PGFunction time_cast(NumberKind from, NumberKind to);
 
 // How to make a number of a column whose type is not numeric-like; a hint's beginning, without a full stop.
 std::string cast_hint(const std::string& column, Oid type);
@@ -42,6 +62,14 @@ inline double to_number(Datum value, NumberKind kind) {
     default:
         return to_number_slowly(value, kind);
     }
+}
+
+// Returns the number of what the cast makes of a point in time. May ereport.
+double number_of_cast(Datum value, PGFunction time_cast);
+
+// Does the same of what a cast makes of a point in time, unless it is null. May ereport.
+inline double to_number(Datum value, NumberKind kind, PGFunction time_cast) {
+    return time_cast ? number_of_cast(value, time_cast) : to_number(value, kind);
 }
 
 // The bytes of a text, bytea, name or uuid. May ereport; they last as long as the value or the current memory context.

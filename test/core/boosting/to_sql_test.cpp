@@ -54,9 +54,14 @@ TEST(ToSql, Numbers) {
 }
 
 TEST(ToSql, TimesAreSeconds) {
-    for (const char* type : {"date", "timestamp without time zone", "timestamp(3) with time zone", "interval",
-                             "time without time zone", "interval(2)"})
+    for (const char* type : {"interval", "time without time zone", "interval(2)"})
         EXPECT_EQ(numeric(type, 7), R"(extract(epoch from "x")::float8 < 7::float8)");
+    const std::pair<const char*, const char*> points[] = {{"date", "date"},
+                                                          {"timestamp without time zone", "timestamp"},
+                                                          {"timestamp(3) with time zone", "timestamptz"},
+                                                          {"timestamptz", "timestamptz"}};
+    for (const auto& [type, cast] : points)
+        EXPECT_EQ(numeric(type, 7), format(R"(extract(epoch from "x"::%s)::float8 < 7::float8)", cast));
     EXPECT_EQ(numeric("timestamped", 7), R"("x"::float8 < 7::float8)");
 }
 
