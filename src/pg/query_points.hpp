@@ -18,7 +18,8 @@ struct PointSample {
 struct PointRequest {
     std::string name = "source";             // of the source, in errors about its columns
     std::optional<PointSample> sample = {};  // all rows
-    std::vector<std::string> texts = {};     // columns, as text
+    bool ids = false;                        // the column id, as text
+    std::vector<std::string> texts = {};     // columns, as categories
     std::optional<size_t> printed = {};      // a feature, whose values are asked for as text
     std::optional<std::string> number = {};  // a column that is a number
     std::optional<std::string> holdout = {}; // a boolean column: rows where it is true
@@ -37,7 +38,7 @@ class PointTexts {
         const uint64_t begin = begins_[codes_[row]];
         return std::string_view(bytes_.data() + begin, begins_[codes_[row] + 1] - begin);
     }
-    // Returns the same number for the same text, in bytewise order; for NULL the last.
+    // Returns the same number for the same text, in the order of the column's categories; for NULL the last.
     uint32_t code(uint64_t row) const { return codes_[row]; }
 
     static constexpr uint32_t null_code = UINT32_MAX;

@@ -150,10 +150,31 @@ void write_number(const Feature& feature, SqlText& sql) {
     sql << ")::float8";
 }
 
+// Returns the type by whose equality categories are compared where their text depends on settings, on the scale of a
+// numeric or on the sign of a zero; nothing for types whose cast to text is the category.
+std::string_view compared_type(std::string_view type) {
+    static constexpr std::string_view types[] = {"numeric",
+                                                 "double precision",
+                                                 "real",
+                                                 "interval",
+                                                 "bytea",
+                                                 "daterange",
+                                                 "tsrange",
+                                                 "tstzrange",
+                                                 "date[]",
+                                                 "bytea[]",
+                                                 "timestamp without time zone[]",
+                                                 "timestamp with time zone[]"};
+    for (const std::string_view known : types)
+        if (type == known) return known;
+    return point_in_time(type);
+}
+
 // A text cut to one character more than any of the labels has is no other's.
-void write_text(const Feature& feature, const SplitRule& rule, SqlText& sql) {
+void write_category(const Feature& feature, const SplitRule& rule, SqlText& sql) {
     if (!sql.is_ansi()) {
-        sql.identifier(feature.name) << "::text COLLATE \"C\"";
+        const std::string_view type = compared_type(feature.type);
+        sql.identifier(feature.name) << "::" << (type.empty() ? "text COLLATE \"C\"" : type);
         return;
     }
     size_t longest = 0;
@@ -200,7 +221,7 @@ void write_in_categories(const SplitRule& rule, const Feature& feature, SqlText&
     if (as_numbers)
         write_number(feature, sql);
     else
-        write_text(feature, rule, sql);
+        write_category(feature, rule, sql);
     sql << " IN (";
     const char* separator = "";
     for (const uint32_t code : rule.categories) {

@@ -53,7 +53,7 @@ std::string label_family(const std::string& type) {
 
 bool is_text(Oid type) {
     const LabelKind kind = label_kind(type);
-    return kind != LabelKind::boolean && kind != LabelKind::enumeration && kind != LabelKind::output;
+    return kind == LabelKind::text || kind == LabelKind::bpchar || kind == LabelKind::name;
 }
 
 bool takes_label(const Feature& feature, Oid type) {
@@ -84,6 +84,31 @@ std::string stored_type_name(Oid type) {
                    ? name + catalog.size()
                    : name;
     });
+}
+
+void require_category_type(const char* what, const std::string& column, Oid type, Oid collation) {
+    const CategoryFault fault = pg_call([=] { return category_fault(type, collation); });
+    if (fault == CategoryFault::none) return;
+    if (fault == CategoryFault::of_session)
+        throw Error(
+            ErrorCode::wrong_type,
+            format("%s \"%s\" is of type %s, which is no category", what, column.c_str(), type_name(type)),
+            "Its text depends on settings of the session.",
+            format("Cast it to a number, as in \"%s\"::%s.", column.c_str(), type == MONEYOID ? "numeric" : "oid"));
+    const char* const collation_name = pg_call([=] {
+        return OidIsValid(collation) && !get_collation_isdeterministic(collation) ? get_collation_name(collation)
+                                                                                  : nullptr;
+    });
+    if (collation_name)
+        throw Error(ErrorCode::wrong_type,
+                    format("%s \"%s\" has the nondeterministic collation \"%s\", categories need another", what,
+                           column.c_str(), collation_name),
+                    "Texts that it takes for equal would be two categories.",
+                    format("Make equal texts the same, as in lower(\"%s\" COLLATE \"C\").", column.c_str()));
+    throw Error(ErrorCode::wrong_type,
+                format("%s \"%s\" is of type %s, which is no category", what, column.c_str(), type_name(type)),
+                "Values that the type takes for equal may have different texts.",
+                format("Cast it to text, as in \"%s\"::text, and make equal values the same.", column.c_str()));
 }
 
 void require_feature_type(const Feature& feature, Oid type, const char* owner) {

@@ -77,7 +77,7 @@ void RecordReader::learn(Oid type, int32 typmod) {
         const Oid column = TupleDescAttr(columns_, position)->atttypid;
         Attribute attribute{position, feature.categorical, NumberKind::none, nullptr, {}, {}};
         attribute.number = pg_call([=] { return number_kind(column); });
-        if (feature.categorical) attribute.label = pg_call([=, this] { return label_rule(column, context_); });
+        if (feature.categorical) attribute.label = pg_call([=, this] { return category_rule(column, context_); });
         require_feature_type(feature, column, "the record");
         if (!feature.categorical) attribute.time_cast = time_cast(feature, column);
         attributes_.push_back(std::move(attribute));

@@ -77,20 +77,34 @@ std::string_view bytes_of(Datum value, Oid type);
 // Gives back the value with these bytes, in the current memory context. May ereport.
 Datum bytes_datum(std::string_view bytes, Oid type);
 
-// Types whose values are labels by themselves; output: any other type, by its output function.
-enum class LabelKind { text, bpchar, name, boolean, enumeration, output };
+// Types whose values are labels by themselves; network: addresses, by their cast to text; output: any other type, by
+// its output function.
+enum class LabelKind { text, bpchar, name, boolean, enumeration, network, output };
 
 struct LabelRule {
     LabelKind kind = LabelKind::text;
     FmgrInfo* output_function = nullptr; // LabelKind::output
+    bool in_any_session = false;         // whatever the settings are
+    Oid type = InvalidOid;               // base type
 };
 
-LabelKind label_kind(Oid type);                        // of the type or, for a domain, of its base type
-LabelRule label_rule(Oid type, MemoryContext context); // the rule lives as long as the context
-bool is_categorical(Oid type);                         // text-like, enum or boolean: categorical without being asked
+LabelKind label_kind(Oid type); // of the type or, for a domain, of its base type
+// The text that the session writes; the rule lives as long as the context.
+LabelRule label_rule(Oid type, MemoryContext context);
+// The category: one text for equal values of a type without a category_fault(), the same in every session.
+LabelRule category_rule(Oid type, MemoryContext context);
+bool is_categorical(Oid type); // text-like, enum or boolean: categorical without being asked
 
-// The category that a value belongs to: its text without a bpchar's padding, "true" or "false", an enum's label. May
-// ereport; lasts as bytes_of does.
+// What a type's text lacks to be a category.
+enum class CategoryFault {
+    none,
+    of_equals,  // equal values may be written differently
+    of_session, // settings that no dump fixes have a say in it
+};
+CategoryFault category_fault(Oid type, Oid collation);
+
+// The label of a value: its text without a bpchar's padding, "true" or "false", an enum's label. May ereport; lasts as
+// bytes_of does.
 std::string_view label_of(Datum value, const LabelRule& rule);
 
 } // namespace btml::pg

@@ -259,11 +259,12 @@ std::vector<uint32_t> CategoryNumbering::sorted_names(size_t feature) {
         for (const uint32_t code : codes_[feature]) names.push_back(std::to_string(code));
     std::vector<uint32_t> order(names.size()), numbers(names.size());
     for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    of.type = names_[feature] ? names_[feature]->type : "bigint";
+    const CategoryOrder is_less(of.type);
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
         context_.worked(1);
-        return names[a] < names[b];
+        return is_less(names[a], names[b]);
     });
-    of.type = names_[feature] ? names_[feature]->type : "bigint";
     of.categories.reserve(names.size());
     for (uint32_t i = 0; i < order.size(); i++) {
         std::string& name = names[order[i]];

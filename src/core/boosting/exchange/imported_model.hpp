@@ -61,7 +61,7 @@ class FeatureNames {
 Tree parents_first(std::vector<Node> nodes, const char* library, size_t tree, RunContext& context);
 
 // Knows which features are categorical, and numbers the categories of a model, whose nodes have the library's codes:
-// the names in bytewise order, as every model has them, or else the codes as decimals, of those that occur.
+// the names in the order of their type, as every model has them, or else the codes as decimals, of those that occur.
 class CategoryNumbering {
   public:
     CategoryNumbering(Model& model, const char* library, Reservation& held, RunContext& context);

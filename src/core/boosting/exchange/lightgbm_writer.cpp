@@ -365,7 +365,9 @@ void LightGbmWriter::write_categories(const Feature& feature, const FeatureUse& 
     }
     if (use.null_goes_left) {
         std::string name = "(null)";
-        while (std::binary_search(feature.categories.begin(), feature.categories.end(), name)) name = "(" + name + ")";
+        const CategoryOrder is_less(feature.type);
+        while (std::binary_search(feature.categories.begin(), feature.categories.end(), name, is_less))
+            name = "(" + name + ")";
         text_ << separator;
         text_.json_string(name);
     }
