@@ -151,6 +151,7 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
         const NumberKind kind = pg_call([&] { return number_kind(source.columns()[column].type); });
         const bool categorical = features[*request.printed].categorical, has_text = categorical || !is_exact(kind);
         printed_ = *request.printed;
+        printed_is_category_ = categorical;
         printed_kind_ = has_text ? NumberKind::none : kind;
         if (has_text)
             text_places.push_back(text_request(requests, column, categorical ? ReadAs::category : ReadAs::text));
@@ -196,6 +197,12 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
     numbers_.resize(rows_);
     const Buffer<double>& numbers = column_at(join, place).numbers;
     context.for_each(rows_, 1, [&](uint64_t row) { numbers_[row] = numbers[ids ? ids[row] : row]; });
+}
+
+double QueryPoints::printed_value(uint64_t row) const {
+    if (!printed_is_category_) return values(row)[printed_];
+    const uint32_t code = texts_.back().code(row);
+    return code == PointTexts::null_code ? null_number : code;
 }
 
 std::optional<std::string> QueryPoints::printed(uint64_t row) const {

@@ -67,6 +67,9 @@ class QueryPoints {
     // The columns that were asked for.
     const PointTexts& texts(size_t column) const { return texts_[column]; }
     double number(uint64_t row) const { return numbers_[row]; }
+    // Returns the value of the feature that was asked for as text; of a category a number that no other has, whether
+    // the feature knows it or not.
+    double printed_value(uint64_t row) const;
     // Returns the text of the feature that was asked for, nothing where it is NULL; takes memory of the server's
     // current context.
     std::optional<std::string> printed(uint64_t row) const;
@@ -86,6 +89,7 @@ class QueryPoints {
     std::vector<PointTexts> texts_;
     // Say how the feature that is asked for is printed: from its values, or none, where the last texts are its own.
     size_t printed_ = 0;
+    bool printed_is_category_ = false;
     NumberKind printed_kind_ = NumberKind::none;
     bool has_ids_ = false; // which are the only texts then
 };
