@@ -51,13 +51,21 @@ std::string label_family(const std::string& type) {
     return type == "smallint" || type == "bigint" ? "integer" : type;
 }
 
-bool is_text(Oid type) {
-    const LabelKind kind = label_kind(type);
+// Values of these types are texts by themselves.
+bool is_text(LabelKind kind) {
     return kind == LabelKind::text || kind == LabelKind::bpchar || kind == LabelKind::name;
 }
 
+bool is_text(const std::string& type) {
+    return type == "text" || type == "character varying" || type == "character" || type == "name";
+}
+
+// A feature without a category takes any: there is none that it has seen.
 bool takes_label(const Feature& feature, Oid type) {
-    return pg_call([=] { return is_text(type); }) || label_family(stored_type_name(type)) == label_family(feature.type);
+    const LabelKind kind = pg_call([=] { return label_kind(type); });
+    if (feature.categories.empty() || is_text(kind)) return true;
+    if (kind == LabelKind::enumeration && is_text(feature.type)) return true;
+    return label_family(stored_type_name(type)) == label_family(feature.type);
 }
 
 bool takes_number(const Feature& feature, Oid type) {
