@@ -91,7 +91,7 @@ CREATE TABLE refused AS SELECT i AS id, ('{"a": ' || i % 2 || '}')::jsonb AS a_j
     numrange(1, 2) AS a_numrange, (ARRAY['a', 'A'])[1 + i % 2] COLLATE case_blind AS blind, ARRAY[(ARRAY['a', 'A'])[1 + i % 2] COLLATE case_blind] AS blinds, i AS y FROM generate_series(1, 40) i;
 SELECT name || E'\n' || caught(format('SELECT btml.tree_fit(''SELECT %I, y FROM sessions.refused'', ''y'', categorical => ''{%I}'')', name, name))
 FROM unnest('{a_jsonb,a_class,a_money,numerics,classes,a_row,a_vector,a_numrange,blind,blinds}'::name[]) name;
-SELECT call || E'\n' || caught('SELECT * FROM btml.' || call) FROM unnest(ARRAY['boost_fit(''SELECT id, blind FROM sessions.refused'', ''blind'')', 'gp_fit(''SELECT blind, y FROM sessions.refused'', ''y'')',
+SELECT call || E'\n' || caught('SELECT * FROM btml.' || call) FROM unnest(ARRAY['tree_fit(''SELECT a_jsonb, y FROM sessions.refused'', ''y'')', 'tree_fit(''SELECT a_money, y FROM sessions.refused'', ''y'')', 'boost_fit(''SELECT id, blind FROM sessions.refused'', ''blind'')', 'gp_fit(''SELECT blind, y FROM sessions.refused'', ''y'')',
     'boost_fit(''SELECT id, y, blind FROM sessions.refused'', ''y'', objective => ''rank'', query => ''blind'')', 'cross_validate(''SELECT id, y, a_jsonb FROM sessions.refused'', ''y'', fold => ''a_jsonb'')',
     'partial_dependence((SELECT model FROM sessions.of_kind WHERE name = ''an_integer'' LIMIT 1), ''SELECT id AS x, blind FROM sessions.refused'', ''x'', by => ''blind'')']) call;
 -- A text that is given to a model of texts is what its bytes are.

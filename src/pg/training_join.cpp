@@ -49,11 +49,15 @@ void check_feature_type(const Source::Column& column, bool categorical) {
         return;
     }
     if (pg_call([=] { return number_kind(type); }) != NumberKind::none) return;
+    const Oid collation = column.collation;
+    const CategoryFault fault = pg_call([=] { return category_fault(type, collation); });
+    const char* const or_else = fault == CategoryFault::none        ? ", name it in categorical"
+                                : fault == CategoryFault::of_equals ? ", make a text of it"
+                                                                    : "";
     throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
                 "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
                 "those named in categorical.",
-                cast_hint(column.name, type) + ", name it in categorical, or leave it out: exclude => '{" +
-                    column.name + "}'.");
+                cast_hint(column.name, type) + or_else + ", or leave it out: exclude => '{" + column.name + "}'.");
 }
 
 void check_not_reserved(const Source& source, const Roles& roles, int feature) {

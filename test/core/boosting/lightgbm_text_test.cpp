@@ -355,10 +355,15 @@ TEST(LightGbmText, WritesWhatItReads) {
 
 // NULL has a code in LightGBM's model, which is no name here, whatever the names are.
 TEST(LightGbmText, NullsAndTypesComeBack) {
-    const std::pair<const char*, std::vector<std::string>> features[] = {
-        {"boolean", {"false", "true"}},   {"bigint", {"-1", "9", "10"}}, {"text", {"(null)"}},
-        {"text", {"((null))", "(null)"}}, {"text", {"(null)", "a"}},     {"boolean", {"true"}},
-        {"text", {"(null", "a"}}};
+    const std::pair<const char*, std::vector<std::string>> features[] = {{"boolean", {"false", "true"}},
+                                                                         {"bigint", {"-1", "9", "10"}},
+                                                                         {"text", {"(null)"}},
+                                                                         {"text", {"((null))", "(null)"}},
+                                                                         {"text", {"(null)", "a"}},
+                                                                         {"boolean", {"true"}},
+                                                                         {"text", {"(null", "a"}},
+                                                                         {"double precision", {"-1e-07", "2", "10"}},
+                                                                         {"double precision", {"9", "10"}}};
     for (const auto& [type, names] : features)
         for (const bool null_left : {true, false}) {
             Model model;

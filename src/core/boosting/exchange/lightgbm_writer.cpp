@@ -353,16 +353,29 @@ void LightGbmWriter::write_parameters() {
     text_ << (*separator ? "]\n" : "\n");
 }
 
-// Whole numbers and booleans are themselves there, so that columns of them have these categories.
+bool is_finite(const std::string& number) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    return error == std::errc() && end == number.data() + number.size() && std::isfinite(value);
+}
+
+// Says whether categories are JSON's numbers or booleans.
+bool has_literals(const Feature& feature) {
+    const std::string_view type = feature.type;
+    if (type == "double precision") // NaN is no number of JSON
+        return std::all_of(feature.categories.begin(), feature.categories.end(), is_finite);
+    return type == "smallint" || type == "integer" || type == "bigint" || type == "boolean";
+}
+
+// Numbers and booleans are themselves there, so that columns of them have these categories.
 void LightGbmWriter::write_categories(const Feature& feature, const FeatureUse& use) {
-    const bool literal = feature.type == "smallint" || feature.type == "integer" || feature.type == "bigint" ||
-                         feature.type == "boolean";
+    const bool literal = has_literals(feature), real = feature.type == "double precision";
     text_ << "[";
     const char* separator = "";
     for (const std::string& category : feature.categories) {
         text_ << separator;
-        if (literal)
-            text_ << category;
+        if (literal) // a real one that is whole is told from an integer
+            text_ << category << (real && category.find_first_of(".e") == std::string::npos ? ".0" : "");
         else
             text_.json_string(category);
         separator = ", ";
