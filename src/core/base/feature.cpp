@@ -20,12 +20,12 @@ static double value_of(std::string_view text) {
     return is_number ? value : std::numeric_limits<double>::infinity();
 }
 
-// Integers that one double stands for differ in length, or else bytewise.
+// Integers that one double stands for differ in length, or else bytewise, as other texts do.
 bool CategoryOrder::is_less(std::string_view a, std::string_view b) {
     const double x = value_of(a), y = value_of(b);
     if (x != y) return x < y;
     if (x < 0) std::swap(a, b);
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
+    return std::isfinite(x) && a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
 static Feature decode_feature(Reader& reader) {

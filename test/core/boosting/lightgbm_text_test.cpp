@@ -156,6 +156,16 @@ TEST(LightGbmText, TypesOfCategories) {
     EXPECT_EQ(read(text, R"({"y": [false, true]})").features[1].type, "boolean");
 }
 
+// An array of LightGBM's codes predicts what it does there, with more than ten of them as well.
+TEST(LightGbmText, CodesAreThose) {
+    Form form = categorical();
+    form.more = "cat_boundaries=0 1\ncat_threshold=1540\n"; // 2, 9 and 10
+    form.head.replace(form.head.find("[0:1]"), 5, "-1:11:3:0:1:2:4:5:6:7:8:9:10");
+    const Model model = read(with_sets(model_text(form)));
+    for (const double code : {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0})
+        EXPECT_EQ(score(model, code), code == 2 || code == 9 || code == 10 ? 1 : 2) << code;
+}
+
 TEST(LightGbmText, PandasCategories) {
     Form form = categorical();
     form.more = "cat_boundaries=0 1\ncat_threshold=2\n";
