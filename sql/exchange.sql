@@ -162,6 +162,12 @@ SELECT name, btml.describe(btml.from_lightgbm(btml.to_lightgbm(model))) FROM our
 CREATE TABLE thing_there AS SELECT id, "we""ird name" AS "we_ird_name", label, flag, extract(epoch FROM bought)::float8 AS bought, y FROM thing WHERE label IS NOT NULL;
 SELECT name, count(*), bool_and(btml.predict_scores(model, t) = btml.predict_scores(there, r)) AS same FROM ours, LATERAL (SELECT btml.from_lightgbm(btml.to_lightgbm(model)) AS there OFFSET 0) b, thing t JOIN thing_there r USING (id) GROUP BY name ORDER BY name;
 SELECT name, bool_and(btml.predict_scores(model, p) = btml.predict_scores(again, p)) AS same FROM model, LATERAL (SELECT btml.from_lightgbm(btml.to_lightgbm(model)) AS again OFFSET 0) b, point p WHERE name ~ '^light' GROUP BY name ORDER BY name;
+-- Booleans, integers, enums and NULLs come back as what they are, so that the table's own rows predict the same.
+CREATE TYPE grade AS ENUM ('low', 'high');
+CREATE TABLE graded AS SELECT i AS id, CASE WHEN i % 7 > 0 THEN i % 5 = 0 END AS flag, CASE WHEN i % 8 > 0 THEN i % 13 END AS code, CASE WHEN i % 9 > 0 THEN (ARRAY['low', 'high'])[1 + i % 2]::grade END AS grade, CASE WHEN i % 6 > 0 THEN (ARRAY['a', '(null)'])[1 + i % 2] END AS word,
+    NULL::boolean AS nothing, i * 37 % 101 % 11 + (i % 7) - (i % 8) * (i % 9) / 4.0 + i % 6 AS y FROM generate_series(1, 600) i;
+SELECT f->>'name' AS feature, f->>'type' AS type, f->'categories' AS categories, (SELECT bool_and(btml.predict(model, g) = btml.predict(again, g)) FROM graded g) AS same
+FROM btml.boost_fit('SELECT flag, code, grade, word, nothing, y FROM exchange.graded', 'y', trees => 10, min_leaf_rows => 2, min_category_rows => 0, categorical => '{code}') model, LATERAL (SELECT btml.from_lightgbm(btml.to_lightgbm(model)) AS again OFFSET 0) b, jsonb_array_elements(btml.summary(again)->'features') f;
 SELECT caught($$SELECT btml.to_lightgbm(model) FROM exchange.model WHERE name = 'xgboost_regression'$$);
 SELECT caught($$SELECT btml.to_lightgbm(btml.boost_fit('SELECT "we""ird name", y, id AS exposure FROM exchange.thing', 'y', "offset" => 'exposure', trees => 1))$$);
 SELECT caught($$SELECT btml.to_lightgbm(btml.gp_fit('SELECT "we""ird name", y FROM exchange.thing', 'y', evaluations => 10))$$);

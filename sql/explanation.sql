@@ -96,6 +96,12 @@ FROM model, btml.partial_dependence(model, 'explanation.thing', 'bought', points
 SELECT p.value, p.number, p.by_value, round(p.mean::numeric, 6) AS mean, abs(p.mean - e.mean) < 1e-12 AS same FROM model, btml.partial_dependence(model, 'explanation.thing', 'mood', by => 'flag') p,
     LATERAL (SELECT avg(btml.predict(model, x)) AS mean FROM thing t, LATERAL (SELECT t."we""ird name", t.num, t.label, p.value AS mood, t.flag, t.bought, t.constant) x WHERE t.flag = p.by_value::boolean) e WHERE name = 'number';
 SELECT p.value, p.by_value, round(p.mean::numeric, 6) AS mean FROM model, btml.partial_dependence(model, 'explanation.thing', 'label', points => 2, by => 'label') p WHERE name = 'number';
+-- Categories that training did not see are values of the source as well, each by its own name, and may be all that it has.
+SELECT given, p.value, p.by_value, round(p.mean::numeric, 6) AS mean, abs(p.mean - e.mean) < 1e-12 AS same
+FROM model, (VALUES ('some', 'id % 3'), ('all', 'id % 2')) g(given, part), format($$SELECT num, "we""ird name", (ARRAY['new', 'newer', 'plain'])[1 + %s] AS label FROM explanation.thing$$, part) source, btml.partial_dependence(model, source, 'label') p,
+    LATERAL (SELECT avg(btml.predict(model, r)) AS mean FROM thing t, LATERAL (SELECT t.num, t."we""ird name", p.value AS label) r) e WHERE name = 'binary' ORDER BY 1, 2;
+SELECT p.value, p.by_value, count(*) FROM model, btml.partial_dependence(model, $$SELECT num, "we""ird name", (ARRAY['new', 'newer'])[1 + id % 2] AS label FROM explanation.thing$$, 'label', by => 'label', points => 1) p WHERE name = 'binary' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT p.value, round(p.mean::numeric, 6) AS mean FROM btml.gp_fit('SELECT label, num, visits AS y FROM explanation.thing WHERE label IS NOT NULL', 'y', kernel => 'matern52', mean => 'zero') m, btml.partial_dependence(m, 'SELECT ''of '' || id % 2 AS label, 1 AS num FROM explanation.thing', 'label') p ORDER BY 1;
 SELECT p.number, round(p.mean::numeric, 6) AS mean, abs(p.mean - e.mean) < 1e-12 AS same FROM model, btml.partial_dependence(model, 'explanation.thing', 'num', points => 3, class => 'plain') p,
     LATERAL (SELECT avg(btml.predict_probability(model, x, 'plain')) AS mean FROM thing t, LATERAL (SELECT t."we""ird name", p.number AS num, t.flag) x) e WHERE name = 'multiclass';
 SELECT p.number, abs(p.mean - btml.predict(model, ARRAY[p.number])) < 1e-9 AS process, p.p10 = p.p90 AS constant FROM model, btml.partial_dependence(model, 'explanation.thing', 'num', points => 4) p WHERE name = 'process';

@@ -47,8 +47,7 @@ std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels,
     return order;
 }
 
-// Says whether the order of the type is another than that of texts, as is the equality of some types: numeric's 1.0 is
-// 1.00, citext's a is A.
+// Says whether the order of the type is another than that of texts.
 bool has_own_order(Oid type) {
     const TypeCacheEntry* const entry = lookup_type_cache(type, TYPECACHE_CMP_PROC);
     return OidIsValid(entry->cmp_proc) && type != TEXTOID && type != VARCHAROID && type != BPCHAROID && type != NAMEOID;
@@ -82,10 +81,7 @@ std::vector<double> order_of_values(Oid type, const std::vector<std::string>& te
         return compare(a, b) < 0;
     });
     std::vector<double> position(values.size());
-    context.for_each(order.size(), 20, [&](uint64_t i) {
-        const bool is_equal = i > 0 && compare(order[i - 1], order[i]) == 0;
-        position[order[i]] = is_equal ? position[order[i - 1]] : static_cast<double>(i);
-    });
+    context.for_each(order.size(), 1, [&](uint64_t i) { position[order[i]] = static_cast<double>(i); });
     return position;
 }
 
@@ -144,13 +140,12 @@ void sort_categories(relational::DataColumn& column, Oid type, RunContext& conte
     for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
         context.worked(1);
-        return position[a] != position[b] ? position[a] < position[b] : column.categories[a] < column.categories[b];
+        return position[a] < position[b];
     });
-    // Equal values that are written differently are one category.
     std::vector<std::string> sorted;
     for (uint32_t i = 0; i < order.size(); i++) {
-        if (i == 0 || position[order[i]] != position[order[i - 1]]) sorted.push_back(column.categories[order[i]]);
-        rank[order[i]] = static_cast<uint32_t>(sorted.size() - 1);
+        sorted.push_back(column.categories[order[i]]);
+        rank[order[i]] = i;
         context.worked(5);
     }
     column.categories = std::move(sorted);

@@ -34,8 +34,8 @@ RowContents contents_for(const boosting::Options& options, bool has_labels);
 // Makes of the target what the objective takes, which is not automatic any more then.
 void read_target(TrainingJoin& training, const BoostRequest& request, boosting::Options& options, RunContext& context);
 
-// Brings the categories of a column, each of which a row has, into the order of their type, in which those that it
-// takes for equal are one; texts stay in that of their bytes.
+// Brings the categories of a column, each of which a row has, into the order of their type; texts stay in that of their
+// bytes.
 void sort_categories(relational::DataColumn& column, Oid type, RunContext& context);
 
 // known_trees: that training starts with.

@@ -127,8 +127,8 @@ class ShippedSource {
     template <class Value, class Read>
     std::set<Value> targets(const Read& read, RunContext& context) const {
         std::set<Value> found;
-        // Grouped, since postgres_fdw does not ship DISTINCT; not where texts are equal that are two labels.
-        const std::string end = has_equal_labels() ? "" : " GROUP BY 1 LIMIT " + std::to_string(max_labels + 2);
+        // Grouped, since postgres_fdw does not ship DISTINCT.
+        const std::string end = " GROUP BY 1 LIMIT " + std::to_string(max_labels + 2);
         transport_->read(query(roles_.target_is_label ? texts_[0] : numbers_[0], end), context, [&](Datum value) {
             found.insert(read(value));
             return found.size() <= max_labels;
@@ -137,10 +137,6 @@ class ShippedSource {
     }
 
   private:
-    bool has_equal_labels() const {
-        const Oid collation = items<const SourceOutput>(source_.analysis().outputs)[roles_.target]->collation;
-        return pg_call([=] { return OidIsValid(collation) && !get_collation_isdeterministic(collation); });
-    }
     void add(const Source::Column& from, bool is_text) {
         if (is_text)
             texts_.push_back(text_expression(from));

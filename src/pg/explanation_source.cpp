@@ -195,7 +195,7 @@ BTML_FUNCTION(btml_partial_dependence) {
     const Reservation held(context.memory(), "rows to predict",
                            points.rows() * 2 * (sizeof(double) + sizeof(size_t))); // of the grid, and of a group
     std::vector<double> values(points.rows());
-    context.for_each(points.rows(), 1, [&](uint64_t row) { values[row] = points.values(row)[feature]; });
+    context.for_each(points.rows(), 1, [&](uint64_t row) { values[row] = points.printed_value(row); });
     const bool categorical = features[feature].categorical;
     const std::vector<size_t> grid =
         explanation::grid_rows(values, categorical, static_cast<size_t>(options.points), context);

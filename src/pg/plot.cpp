@@ -36,7 +36,7 @@ struct PlotColumn {
     LabelRule label;
 
     double value(Datum datum) const {
-        if (type == TIMESTAMPTZOID) {
+        if (number == NumberKind::timestamptz) {
             const Datum local = pg_call([=] { return DirectFunctionCall1(timestamptz_timestamp, datum); });
             return to_number(local, NumberKind::timestamp);
         }
@@ -50,7 +50,7 @@ struct PlotColumn {
 
 ValueKind value_kind(NumberKind kind) {
     if (is_plain_number(kind)) return ValueKind::number;
-    if (kind == NumberKind::date || kind == NumberKind::timestamp) return ValueKind::time;
+    if (is_point_in_time(kind)) return ValueKind::time;
     return kind == NumberKind::time ? ValueKind::time_of_day : ValueKind::category;
 }
 

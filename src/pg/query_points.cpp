@@ -25,19 +25,23 @@ std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<
     std::vector<ColumnRequest> requests;
     for (const Feature& feature : features) {
         const int column = source.column(feature.name);
-        require_feature_type(feature, source.columns()[column].type, source.name().c_str());
-        requests.push_back({column, feature.categorical ? ReadAs::category : ReadAs::number});
+        const Oid type = source.columns()[column].type;
+        require_feature_type(feature, type, source.name().c_str());
+        if (feature.categorical)
+            requests.push_back({column, ReadAs::category});
+        else
+            requests.push_back({column, ReadAs::number, time_cast(feature, type)});
     }
     return requests;
 }
 
-// Returns where a column is asked for as a category; asks for it unless a feature has.
-size_t text_request(std::vector<ColumnRequest>& requests, int column) {
+// Returns where a column is asked for so; asks for it unless a feature has.
+size_t text_request(std::vector<ColumnRequest>& requests, int column, ReadAs as) {
     const auto found = std::find_if(requests.begin(), requests.end(), [=](const ColumnRequest& request) {
-        return request.output == column && request.as == ReadAs::category;
+        return request.output == column && request.as == as;
     });
     const auto place = static_cast<size_t>(found - requests.begin());
-    if (found == requests.end()) requests.push_back({column, ReadAs::category});
+    if (found == requests.end()) requests.push_back({column, as});
     return place;
 }
 
@@ -46,7 +50,8 @@ std::vector<double> codes_of(const DataColumn& column, const Feature& feature) {
     static constexpr double unseen = -1;
     std::vector<double> codes;
     for (const std::string& label : column.categories) {
-        const auto found = std::lower_bound(feature.categories.begin(), feature.categories.end(), label);
+        const auto found =
+            std::lower_bound(feature.categories.begin(), feature.categories.end(), label, CategoryOrder(feature.type));
         const bool seen = found != feature.categories.end() && *found == label;
         codes.push_back(seen ? static_cast<double>(found - feature.categories.begin()) : unseen);
     }
@@ -120,8 +125,7 @@ QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& fe
     const Source source(text, std::move(name));
     const std::vector<Source::Column>& columns = source.columns();
     has_ids_ = std::any_of(columns.begin(), columns.end(), [](const auto& column) { return column.name == "id"; });
-    PointRequest request;
-    if (has_ids_) request.texts.emplace_back("id");
+    const PointRequest request{.ids = has_ids_};
     read(source, features, request, context);
 }
 
@@ -135,15 +139,22 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
                        RunContext& context) {
     std::vector<ColumnRequest> requests = requests_for(source, features);
     std::vector<size_t> text_places;
-    for (const std::string& column : request.texts)
-        text_places.push_back(text_request(requests, source.column(column)));
+    if (request.ids) text_places.push_back(text_request(requests, source.column("id"), ReadAs::text));
+    for (const std::string& name : request.texts) {
+        const int column = source.column(name);
+        const Source::Column& found = source.columns()[column];
+        require_category_type("column", name, found.type, found.collation);
+        text_places.push_back(text_request(requests, column, ReadAs::category));
+    }
     if (request.printed) {
         const int column = requests[*request.printed].output;
         const NumberKind kind = pg_call([&] { return number_kind(source.columns()[column].type); });
-        const bool has_text = features[*request.printed].categorical || !is_exact(kind);
+        const bool categorical = features[*request.printed].categorical, has_text = categorical || !is_exact(kind);
         printed_ = *request.printed;
+        printed_is_category_ = categorical;
         printed_kind_ = has_text ? NumberKind::none : kind;
-        if (has_text) text_places.push_back(text_request(requests, column));
+        if (has_text)
+            text_places.push_back(text_request(requests, column, categorical ? ReadAs::category : ReadAs::text));
     }
     const size_t number_place = requests.size();
     if (request.number) requests.push_back({number_column(source, *request.number), ReadAs::number});
@@ -186,6 +197,12 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
     numbers_.resize(rows_);
     const Buffer<double>& numbers = column_at(join, place).numbers;
     context.for_each(rows_, 1, [&](uint64_t row) { numbers_[row] = numbers[ids ? ids[row] : row]; });
+}
+
+double QueryPoints::printed_value(uint64_t row) const {
+    if (!printed_is_category_) return values(row)[printed_];
+    const uint32_t code = texts_.back().code(row);
+    return code == PointTexts::null_code ? null_number : code;
 }
 
 std::optional<std::string> QueryPoints::printed(uint64_t row) const {

@@ -18,7 +18,8 @@ struct PointSample {
 struct PointRequest {
     std::string name = "source";             // of the source, in errors about its columns
     std::optional<PointSample> sample = {};  // all rows
-    std::vector<std::string> texts = {};     // columns, as text
+    bool ids = false;                        // the column id, as text
+    std::vector<std::string> texts = {};     // columns, as categories
     std::optional<size_t> printed = {};      // a feature, whose values are asked for as text
     std::optional<std::string> number = {};  // a column that is a number
     std::optional<std::string> holdout = {}; // a boolean column: rows where it is true
@@ -37,7 +38,7 @@ class PointTexts {
         const uint64_t begin = begins_[codes_[row]];
         return std::string_view(bytes_.data() + begin, begins_[codes_[row] + 1] - begin);
     }
-    // Returns the same number for the same text, in bytewise order; for NULL the last.
+    // Returns the same number for the same text, in the order of the column's categories; for NULL the last.
     uint32_t code(uint64_t row) const { return codes_[row]; }
 
     static constexpr uint32_t null_code = UINT32_MAX;
@@ -66,6 +67,9 @@ class QueryPoints {
     // The columns that were asked for.
     const PointTexts& texts(size_t column) const { return texts_[column]; }
     double number(uint64_t row) const { return numbers_[row]; }
+    // Returns the value of the feature that was asked for as text; of a category a number that no other has, whether
+    // the feature knows it or not.
+    double printed_value(uint64_t row) const;
     // Returns the text of the feature that was asked for, nothing where it is NULL; takes memory of the server's
     // current context.
     std::optional<std::string> printed(uint64_t row) const;
@@ -85,6 +89,7 @@ class QueryPoints {
     std::vector<PointTexts> texts_;
     // Say how the feature that is asked for is printed: from its values, or none, where the last texts are its own.
     size_t printed_ = 0;
+    bool printed_is_category_ = false;
     NumberKind printed_kind_ = NumberKind::none;
     bool has_ids_ = false; // which are the only texts then
 };

@@ -38,14 +38,26 @@ bool is_label_target(const Source& source, int column, const TrainingRequest& re
     return false;
 }
 
+void check_category(const Source::Column& column, const char* role) {
+    require_category_type(role, column.name, column.type, column.collation);
+}
+
 void check_feature_type(const Source::Column& column, bool categorical) {
     const Oid type = column.type;
-    if (categorical || pg_call([=] { return number_kind(type); }) != NumberKind::none) return;
+    if (categorical) {
+        check_category(column, "feature");
+        return;
+    }
+    if (pg_call([=] { return number_kind(type); }) != NumberKind::none) return;
+    const Oid collation = column.collation;
+    const CategoryFault fault = pg_call([=] { return category_fault(type, collation); });
+    const char* const or_else = fault == CategoryFault::none        ? ", name it in categorical"
+                                : fault == CategoryFault::of_equals ? ", make a text of it"
+                                                                    : "";
     throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
                 "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
                 "those named in categorical.",
-                cast_hint(column.name, type) + ", name it in categorical, or leave it out: exclude => '{" +
-                    column.name + "}'.");
+                cast_hint(column.name, type) + or_else + ", or leave it out: exclude => '{" + column.name + "}'.");
 }
 
 void check_not_reserved(const Source& source, const Roles& roles, int feature) {
@@ -105,6 +117,25 @@ int column_beside_target(const Source& source, const TrainingRequest& request, i
             format("%s \"%s\" and target \"%s\" are of different tables", role, name.c_str(), request.target.c_str()),
             format("The %s must come from the base relation that the target comes from.", role),
             "Join the two tables in a sub-query that ends in OFFSET 0, which makes them one base relation.");
+    return column;
+}
+
+// Reals by their values, since their text may be rounded.
+ReadAs query_reading(Oid type) {
+    switch (pg_call([=] { return number_kind(type); })) {
+    case NumberKind::float4:
+    case NumberKind::float8:
+    case NumberKind::numeric:
+        return ReadAs::number;
+    default:
+        return ReadAs::category;
+    }
+}
+
+int query_column(const Source& source, const TrainingRequest& request, int target) {
+    const int column = column_beside_target(source, request, target, *request.query, "query");
+    const Source::Column& found = source.columns()[column];
+    if (query_reading(found.type) == ReadAs::category) check_category(found, "query");
     return column;
 }
 
@@ -175,18 +206,6 @@ void assign_directions(const Source& source, const TrainingRequest& request, Rol
     assign(request.decreasing, "decreasing", -1);
 }
 
-// Reals by their values, since their text may be rounded.
-ReadAs query_reading(Oid type) {
-    switch (pg_call([=] { return number_kind(type); })) {
-    case NumberKind::float4:
-    case NumberKind::float8:
-    case NumberKind::numeric:
-        return ReadAs::number;
-    default:
-        return ReadAs::category;
-    }
-}
-
 std::vector<ColumnRequest> column_requests(const Source& source, const Roles& roles) {
     std::vector<ColumnRequest> requests{{roles.target, roles.target_is_label ? ReadAs::category : ReadAs::number}};
     for (const std::optional<int> column : {roles.weight, roles.holdout, roles.offset})
@@ -248,8 +267,12 @@ Roles assign_roles(const Source& source, const TrainingRequest& request) {
     }
     if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
     if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
-    if (request.query) roles.query = column_beside_target(source, request, target, *request.query, "query");
-    if (request.fold) roles.fold = source.column(*request.fold);
+    if (roles.target_is_label) check_category(source.columns()[target], "target");
+    if (request.query) roles.query = query_column(source, request, target);
+    if (request.fold) {
+        roles.fold = source.column(*request.fold);
+        check_category(source.columns()[*roles.fold], "fold");
+    }
     check_different(source, roles);
     roles.features = chosen_features(source, roles, request);
     assign_categories(source, request, roles);

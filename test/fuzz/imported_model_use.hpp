@@ -27,7 +27,7 @@ inline void check_storable(const Model& model, const std::vector<double>& row, R
         if (!same(plain[s], scores[s])) std::abort();
 }
 
-// Written for LightGBM and read again, it predicts the same: NULL, whose category is lost then, aside.
+// Written for LightGBM and read again, it predicts the same.
 inline void check_written(const Model& model, const std::vector<double>& row, RunContext& context) {
     if (model.imported->single_precision) return;
     const Buffer<char> text = write_lightgbm(model, context);
@@ -50,6 +50,7 @@ inline void use_imported(const ImportedModel& imported, RunContext& context) {
     if (nodes > max_explained) return;
     std::vector<double> row(model.features.size(), null_number);
     check_storable(model, row, context);
+    check_written(model, row, context);
     std::vector<double> contributions((row.size() + 1) * model.scores());
     Explainer(model, context).contributions(row, contributions);
     std::string sql(sql_length(model, context), ' ');

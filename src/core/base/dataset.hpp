@@ -24,11 +24,12 @@ struct FeatureColumn {
     std::string name;
     std::string type; // SQL type name, kept in the model
     FeatureKind kind;
-    int table;                           // index into Dataset::tables
-    Buffer<double> numbers;              // kind number: one per table row, null_number for NULL; may be infinite or NaN
-    Buffer<uint32_t> codes;              // kind category: one per table row, null_code for NULL
-    std::vector<std::string> categories; // kind category: labels in bytewise order, distinct; a code is an index here
-    int direction = 0;                   // 1: predictions must never fall as it grows; −1: never grow
+    int table;              // index into Dataset::tables
+    Buffer<double> numbers; // kind number: one per table row, null_number for NULL; may be infinite or NaN
+    Buffer<uint32_t> codes; // kind category: one per table row, null_code for NULL
+    std::vector<std::string>
+        categories;    // kind category: distinct labels in CategoryOrder(type); a code is an index here
+    int direction = 0; // 1: predictions must never fall as it grows; −1: never grow
     std::vector<double> thresholds = {}; // kind number: bins must tell apart what lies on both sides of these
 };
 

@@ -1,7 +1,8 @@
 #include "core/boosting/shared_categories.hpp"
 
+#include "core/base/feature.hpp"
+
 #include <algorithm>
-#include <span>
 
 namespace btml::boosting {
 
@@ -11,9 +12,10 @@ namespace {
 struct TextSet : std::vector<char> {
     TextSet() = default;
     // Of the first `most` texts.
-    explicit TextSet(std::span<const std::string> texts, size_t most = SIZE_MAX) {
-        for (const std::string& text : texts.first(std::min(most, texts.size())))
-            insert(end(), text.c_str(), text.c_str() + text.size() + 1);
+    explicit TextSet(std::vector<std::string> texts, size_t most = SIZE_MAX) {
+        std::sort(texts.begin(), texts.end());
+        texts.resize(std::min(most, texts.size()));
+        for (const std::string& text : texts) insert(end(), text.c_str(), text.c_str() + text.size() + 1);
     }
 
     std::vector<std::string> texts() const {
@@ -41,12 +43,14 @@ struct TextSet : std::vector<char> {
 std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, FeatureColumn& column,
                                        RunContext& context) {
     std::vector<std::string> all;
+    const CategoryOrder is_less(column.type);
     std::set_union(column.categories.begin(), column.categories.end(), added.begin(), added.end(),
-                   std::back_inserter(all));
+                   std::back_inserter(all), is_less);
     const auto codes_of = [&](const std::vector<std::string>& categories) {
         std::vector<uint32_t> codes;
         for (const std::string& category : categories)
-            codes.push_back(static_cast<uint32_t>(std::lower_bound(all.begin(), all.end(), category) - all.begin()));
+            codes.push_back(
+                static_cast<uint32_t>(std::lower_bound(all.begin(), all.end(), category, is_less) - all.begin()));
         return codes;
     };
     if (all.size() > column.categories.size()) {
@@ -68,7 +72,8 @@ void share_categories(Dataset& dataset, Peers& peers, RunContext& context, size_
         TextSet all(column.categories, max_categories + 1);
         peers.add_up(all);
         const Reservation copies(context.memory(), "categories", 2 * all.size());
-        const std::vector<std::string> texts = all.texts();
+        std::vector<std::string> texts = all.texts();
+        std::sort(texts.begin(), texts.end(), CategoryOrder(column.type));
         if (texts.size() > max_categories)
             throw Error(ErrorCode::not_supported,
                         format("feature \"%s\" has more than %zu categories, too many for rows on several machines",

@@ -7,7 +7,7 @@
 
 namespace btml::boosting {
 
-// Adds categories, in bytewise order, and returns the code that each of them has then.
+// Adds categories, in the order of the column's type, and returns the code that each of them has then.
 std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, FeatureColumn& column,
                                        RunContext& context);
 

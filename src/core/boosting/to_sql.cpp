@@ -118,10 +118,17 @@ bool is_type(std::string_view type, std::string_view name) {
            (type.size() == name.size() || type[name.size()] == ' ' || type[name.size()] == '(');
 }
 
+// Returns the type that a point in time had in training, to which predict() casts another; nothing for other types.
+std::string_view point_in_time(std::string_view type) {
+    if (is_type(type, "date")) return "date";
+    if (is_type(type, "timestamptz")) return "timestamptz";
+    if (!is_type(type, "timestamp")) return "";
+    return type.ends_with("with time zone") ? "timestamptz" : "timestamp";
+}
+
 bool is_time(std::string_view type) {
-    for (const std::string_view name : {"date", "timestamp", "timestamptz", "time", "timetz", "interval"})
-        if (is_type(type, name)) return true;
-    return false;
+    return !point_in_time(type).empty() || is_type(type, "time") || is_type(type, "timetz") ||
+           is_type(type, "interval");
 }
 
 void write_number(const Feature& feature, SqlText& sql) {
@@ -138,13 +145,36 @@ void write_number(const Feature& feature, SqlText& sql) {
             ErrorCode::not_supported,
             format("ANSI SQL has no number for feature \"%s\" of type %s", feature.name.c_str(), feature.type.c_str()),
             "It has no seconds since 1970.", "Use the dialect \"postgresql\", or train on numbers made of it.");
-    (sql << "extract(epoch from ").identifier(feature.name) << ")::float8";
+    (sql << "extract(epoch from ").identifier(feature.name);
+    if (const std::string_view type = point_in_time(feature.type); !type.empty()) sql << "::" << type;
+    sql << ")::float8";
+}
+
+// Returns the type by whose equality categories are compared where their text depends on settings, on the scale of a
+// numeric or on the sign of a zero; nothing for types whose cast to text is the category.
+std::string_view compared_type(std::string_view type) {
+    static constexpr std::string_view types[] = {"numeric",
+                                                 "double precision",
+                                                 "real",
+                                                 "interval",
+                                                 "bytea",
+                                                 "daterange",
+                                                 "tsrange",
+                                                 "tstzrange",
+                                                 "date[]",
+                                                 "bytea[]",
+                                                 "timestamp without time zone[]",
+                                                 "timestamp with time zone[]"};
+    for (const std::string_view known : types)
+        if (type == known) return known;
+    return point_in_time(type);
 }
 
 // A text cut to one character more than any of the labels has is no other's.
-void write_text(const Feature& feature, const SplitRule& rule, SqlText& sql) {
+void write_category(const Feature& feature, const SplitRule& rule, SqlText& sql) {
     if (!sql.is_ansi()) {
-        sql.identifier(feature.name) << "::text COLLATE \"C\"";
+        const std::string_view type = compared_type(feature.type);
+        sql.identifier(feature.name) << "::" << (type.empty() ? "text COLLATE \"C\"" : type);
         return;
     }
     size_t longest = 0;
@@ -191,7 +221,7 @@ void write_in_categories(const SplitRule& rule, const Feature& feature, SqlText&
     if (as_numbers)
         write_number(feature, sql);
     else
-        write_text(feature, rule, sql);
+        write_category(feature, rule, sql);
     sql << " IN (";
     const char* separator = "";
     for (const uint32_t code : rule.categories) {

@@ -29,7 +29,6 @@ std::vector<size_t> frequent_rows(std::span<const double> values, std::span<cons
     std::vector<Run> runs;
     context.for_each(rows.size(), 1, [&](uint64_t i) {
         const size_t row = rows[i];
-        if (values[row] < 0) return;
         if (runs.empty() || values[runs.back().row] != values[row]) runs.push_back({row, 0});
         runs.back().count++;
     });

@@ -14,7 +14,7 @@ namespace btml::explanation {
 // Returns rows whose values are those to look at, of a feature whose value in each row is given: of a number, quantiles
 // of the rows in equal steps from the least to the greatest (in PostgreSQL's order), of a category's code the most
 // frequent codes, ascending; at most `points`, each value once. A row where it is NULL, if there is one, comes last,
-// beyond their number. Codes below 0 are left out.
+// beyond their number.
 std::vector<size_t> grid_rows(std::span<const double> values, bool categorical, size_t points, RunContext& context);
 
 struct Dependence {

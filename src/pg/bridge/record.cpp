@@ -75,10 +75,11 @@ void RecordReader::learn(Oid type, int32 typmod) {
         const int position = find_attribute(columns_, feature);
         if (position < 0) lacks(columns_, feature);
         const Oid column = TupleDescAttr(columns_, position)->atttypid;
-        Attribute attribute{position, feature.categorical, NumberKind::none, {}, {}};
+        Attribute attribute{position, feature.categorical, NumberKind::none, nullptr, {}, {}};
         attribute.number = pg_call([=] { return number_kind(column); });
-        if (feature.categorical) attribute.label = pg_call([=, this] { return label_rule(column, context_); });
+        if (feature.categorical) attribute.label = pg_call([=, this] { return category_rule(column, context_); });
         require_feature_type(feature, column, "the record");
+        if (!feature.categorical) attribute.time_cast = time_cast(feature, column);
         attributes_.push_back(std::move(attribute));
     }
     values_.resize(columns_->natts);
@@ -94,6 +95,12 @@ double RecordReader::category(size_t feature, Datum value) {
     const Oid number = DatumGetObjectId(value);
     if (const auto known = attribute.enum_codes.find(number); known != attribute.enum_codes.end()) return known->second;
     return attribute.enum_codes[number] = code();
+}
+
+double RecordReader::number(const Attribute& attribute, Datum value) {
+    const PGFunction cast = attribute.time_cast;
+    if (!cast && attribute.number != NumberKind::numeric) return to_number(value, attribute.number);
+    return pg_call([=, &attribute] { return to_number(value, attribute.number, cast); });
 }
 
 void RecordReader::read(Datum record, std::vector<double>& values) {
@@ -118,10 +125,8 @@ void RecordReader::read(Datum record, std::vector<double>& values) {
             values[i] = null_number;
         else if (attribute.categorical)
             values[i] = category(i, values_[at]);
-        else if (attribute.number == NumberKind::numeric)
-            values[i] = pg_call([&] { return to_number(values_[at], NumberKind::numeric); });
         else
-            values[i] = to_number(values_[at], attribute.number);
+            values[i] = number(attribute, values_[at]);
     }
 }
 

@@ -32,8 +32,8 @@ class RecordReader {
     // What was found out about a row type is kept for the next row of the same command: others may have altered it.
     void read(Datum record, std::vector<double>& values);
 
-    // Returns what features[i] was in the last row, as a cast to text writes it; nothing for NULL. The row must still
-    // be there.
+    // Returns what features[i] was in the last row: a category, or else the text that the session writes; nothing for
+    // NULL. The row must still be there.
     std::optional<std::string> text(size_t i);
 
   private:
@@ -42,12 +42,14 @@ class RecordReader {
         int position; // from 0
         bool categorical;
         NumberKind number;
+        PGFunction time_cast; // null: none
         LabelRule label;
         std::unordered_map<Oid, double> enum_codes; // found so far
     };
 
     void learn(Oid type, int32 typmod);
     double category(size_t feature, Datum value);
+    double number(const Attribute& attribute, Datum value);
 
     const std::vector<Feature>& features_;
     const CategoryCodes& codes_;

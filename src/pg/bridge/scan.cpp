@@ -15,7 +15,7 @@ uint32_t label_code(const ColumnSink& sink, Datum value) {
 
 void append(const ColumnSink& sink, Datum value, bool null) {
     if (sink.numbers)
-        sink.numbers->append_reserved(null ? null_number : to_number(value, sink.number));
+        sink.numbers->append_reserved(null ? null_number : to_number(value, sink.number, sink.time_cast));
     else if (sink.keys)
         sink.keys->append_reserved(null ? relational::null_key : sink.dictionary->number(value, sink.type));
     else if (null)

@@ -17,6 +17,7 @@ struct ColumnSink {
     Buffer<relational::Key>* keys = nullptr;
 
     NumberKind number = NumberKind::none;
+    PGFunction time_cast = nullptr; // before it becomes a number
     Buffer<double>* numbers = nullptr;
 
     LabelRule label;

@@ -2,6 +2,7 @@
 
 #include "pg/bridge/random_blocks.hpp"
 
+#include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/grouped_query.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/scan.hpp"
@@ -20,7 +21,7 @@ Source::Source(const std::string& text, bool as_one_query, std::string name) : n
     for (const SourceOutput* output : items<const SourceOutput>(analysis_->outputs)) {
         const Oid type = output->type;
         columns_.push_back({output->name ? output->name : "", pg_call([=] { return getBaseType(type); }),
-                            output->relation, type, output->typmod});
+                            output->relation, type, output->typmod, output->collation});
     }
 }
 
@@ -56,6 +57,7 @@ constexpr uint64_t label_work = 20;  // units of work of a label that is made, c
 struct CategoryColumn {
     int table, column;
     LabelRule label;
+    CategoryOrder is_less;
     std::unique_ptr<TextDictionary> labels;
     std::unique_ptr<IntegerDictionary> enums; // their values, in the place of labels
 };
@@ -155,14 +157,23 @@ void Reading::add_request(const ColumnRequest& request) {
     ColumnSink sink;
     sink.type = type;
     MemoryBudget& budget = context_.memory();
-    if (request.as == ReadAs::number)
+    if (request.as == ReadAs::number) {
         sink.number = number_kind(type);
-    else if (request.as == ReadAs::group) {
+        sink.time_cast = request.time_cast;
+    } else if (request.as == ReadAs::group) {
         loaded_.group_values.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
         sink.datums = loaded_.group_values.back().get();
     } else {
-        CategoryColumn category{
-            output->relation, column, pg_call([=] { return label_rule(type, CurrentMemoryContext); }), {}, {}};
+        const bool is_text = request.as == ReadAs::text;
+        CategoryColumn category{output->relation,
+                                column,
+                                pg_call([=] {
+                                    return is_text ? label_rule(type, CurrentMemoryContext)
+                                                   : category_rule(type, CurrentMemoryContext);
+                                }),
+                                CategoryOrder(stored_type_name(type)),
+                                {},
+                                {}};
         if (category.label.kind == LabelKind::enumeration)
             category.enums = std::make_unique<IntegerDictionary>(budget);
         else
@@ -452,7 +463,7 @@ std::string Reading::label(const CategoryColumn& column, uint32_t number) {
     return std::string(pg_call([&] { return label_of(value, column.label); }));
 }
 
-// Codes in the order of first appearance become codes in the bytewise order of the labels, so that the order of rows
+// Codes in the order of first appearance become codes in that of the labels, so that the order of rows
 // leaves no trace.
 void Reading::finish_categories() {
     for (const CategoryColumn& category : categories_) {
@@ -469,7 +480,7 @@ void Reading::finish_categories() {
         std::iota(order.begin(), order.end(), 0U);
         std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
             context_.worked(label_work);
-            return labels[a] < labels[b];
+            return category.is_less(labels[a], labels[b]);
         });
         column.categories.reserve(count);
         for (uint32_t i = 0; i < count; i++) {

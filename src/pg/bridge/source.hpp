@@ -12,7 +12,8 @@ namespace btml::pg {
 // How an output column is read.
 enum class ReadAs {
     number,   // DataColumn of numbers
-    category, // DataColumn of codes, its categories in bytewise order
+    category, // DataColumn of codes, its categories in CategoryOrder; the type must have no category_fault()
+    text,     // the same of the texts that the session writes
     group,    // DataColumn of codes into the distinct values, which GroupValues keeps
     as_is,    // column of the table's KeptRows
 };
@@ -24,6 +25,7 @@ enum class RowContents { unread, read, distinct };
 struct ColumnRequest {
     int output; // index into Source::columns()
     ReadAs as;
+    PGFunction time_cast = nullptr; // of a point in time, before it becomes a number
 };
 
 // Has a base relation that is one table read as groups of rows: by its keys and the columns asked for of it, which are
@@ -64,6 +66,7 @@ class Source {
         int table;
         Oid declared_type; // the domain, where there is one
         int32 typmod = -1;
+        Oid collation = InvalidOid;
     };
     const std::string& name() const { return name_; }
     const std::vector<Column>& columns() const { return columns_; }

@@ -5,9 +5,13 @@
 #include "pg/bridge/guard.hpp"
 
 extern "C" {
+#include "access/nbtree.h"
 #include "common/int.h"
 #include "parser/parse_coerce.h"
+#include "pgtime.h"
+#include "utils/bytea.h"
 #include "utils/date.h"
+#include "utils/float.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
@@ -28,13 +32,33 @@ NumberKind number_kind(Oid type) {
         {DATEOID, NumberKind::date},
         {TIMEOID, NumberKind::time},
         {TIMESTAMPOID, NumberKind::timestamp},
-        {TIMESTAMPTZOID, NumberKind::timestamp},
+        {TIMESTAMPTZOID, NumberKind::timestamptz},
         {INTERVALOID, NumberKind::interval},
     };
     const Oid base = getBaseType(type);
     for (const auto& [known, kind] : kinds)
         if (base == known) return kind;
     return NumberKind::none;
+}
+
+bool is_point_in_time(NumberKind kind) {
+    return kind == NumberKind::date || kind == NumberKind::timestamp || kind == NumberKind::timestamptz;
+}
+
+PGFunction time_cast(NumberKind from, NumberKind to) {
+    static constexpr struct {
+        NumberKind from, to;
+        PGFunction cast;
+    } casts[] = {
+        {NumberKind::date, NumberKind::timestamptz, date_timestamptz},
+        {NumberKind::timestamp, NumberKind::timestamptz, timestamp_timestamptz},
+        {NumberKind::timestamp, NumberKind::date, timestamp_date},
+        {NumberKind::timestamptz, NumberKind::timestamp, timestamptz_timestamp},
+        {NumberKind::timestamptz, NumberKind::date, timestamptz_date},
+    };
+    for (const auto& known : casts)
+        if (known.from == from && known.to == to) return known.cast;
+    return nullptr;
 }
 
 bool is_exact(NumberKind kind) {
@@ -58,8 +82,7 @@ std::string cast_hint(const std::string& column, Oid type) {
     pg_call([&] {
         is_boolean = getBaseType(type) == BOOLOID;
         const NumberKind kind = number_kind(type);
-        is_time = kind == NumberKind::date || kind == NumberKind::time || kind == NumberKind::timestamp ||
-                  kind == NumberKind::interval;
+        is_time = is_point_in_time(kind) || kind == NumberKind::time || kind == NumberKind::interval;
         Oid function;
         has_cast = find_coercion_pathway(is_boolean ? INT4OID : FLOAT8OID, type, COERCION_EXPLICIT, &function) !=
                    COERCION_PATH_NONE;
@@ -98,17 +121,21 @@ LabelKind label_kind(Oid type) {
         return LabelKind::name;
     case BOOLOID:
         return LabelKind::boolean;
+    case INETOID:
+    case CIDROID:
+        return LabelKind::network;
     default:
         return type_is_enum(type) ? LabelKind::enumeration : LabelKind::output;
     }
 }
 
 bool is_categorical(Oid type) {
-    return label_kind(type) != LabelKind::output;
+    const LabelKind kind = label_kind(type);
+    return kind != LabelKind::network && kind != LabelKind::output;
 }
 
 LabelRule label_rule(Oid type, MemoryContext context) {
-    LabelRule rule{label_kind(type), nullptr};
+    LabelRule rule{label_kind(type), nullptr, false, getBaseType(type)};
     if (rule.kind != LabelKind::output) return rule;
     Oid function;
     bool is_varlena;
@@ -116,6 +143,110 @@ LabelRule label_rule(Oid type, MemoryContext context) {
     rule.output_function = static_cast<FmgrInfo*>(MemoryContextAlloc(context, sizeof(FmgrInfo)));
     fmgr_info_cxt(function, rule.output_function, context);
     return rule;
+}
+
+LabelRule category_rule(Oid type, MemoryContext context) {
+    LabelRule rule = label_rule(type, context);
+    rule.in_any_session = true;
+    return rule;
+}
+
+namespace {
+
+// Says whether the type's equality is that of bytes, as btree's fourth support function does.
+bool equals_by_bytes(Oid type, Oid collation) {
+    if (const Oid element = get_element_type(type); OidIsValid(element))
+        return equals_by_bytes(getBaseType(element), collation);
+    if (const Oid subtype = get_range_subtype(type); OidIsValid(subtype))
+        return equals_by_bytes(getBaseType(subtype), get_range_collation(type));
+    const TypeCacheEntry* const entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+    if (!OidIsValid(entry->btree_opf)) return true; // there is no equality but that of the text
+    const Oid function =
+        get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEQUALIMAGE_PROC);
+    return OidIsValid(function) &&
+           DatumGetBool(OidFunctionCall1Coll(function, collation, ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+// Returns the interval that has days of 24 hours in the place of months and of hours beyond a day, as its equality
+// does; the interval itself where these are too many days.
+Datum days_and_time(Datum value) {
+    const Interval* const interval = DatumGetIntervalP(value);
+    if (btml_compat_infinite_interval(interval)) return value;
+    int64 days = int64{interval->month} * DAYS_PER_MONTH + interval->day + interval->time / USECS_PER_DAY;
+    int64 time = interval->time % USECS_PER_DAY;
+    if ((days > 0 && time < 0) || (days < 0 && time > 0)) { // one sign for both
+        const int sign = days > 0 ? 1 : -1;
+        days -= sign;
+        time += sign * USECS_PER_DAY;
+    }
+    if (days != static_cast<int32>(days)) return value;
+    auto* const equal = static_cast<Interval*>(palloc0(sizeof(Interval)));
+    equal->day = static_cast<int32>(days);
+    equal->time = time;
+    return IntervalPGetDatum(equal);
+}
+
+// Returns the one of equal values that is a category; the value itself of types that have no others.
+Datum one_of_equals(Datum value, Oid type) {
+    switch (type) {
+    case FLOAT4OID:
+        return DatumGetFloat4(value) == 0 ? Float4GetDatum(0) : value;
+    case FLOAT8OID:
+        return DatumGetFloat8(value) == 0 ? Float8GetDatum(0) : value;
+    case INTERVALOID:
+        return days_and_time(value);
+    default:
+        return value;
+    }
+}
+
+// Writes a value as pg_dump has it written, and points in time in UTC.
+const char* text_in_any_session(Datum value, const LabelRule& rule) {
+    if (rule.type == NUMERICOID) return numeric_normalize(DatumGetNumeric(value));
+    const int date_style = DateStyle, interval_style = IntervalStyle, float_digits = extra_float_digits,
+              bytea_style = bytea_output;
+    pg_tz* const zone = session_timezone;
+    char* volatile text = nullptr;
+    PG_TRY();
+    {
+        DateStyle = USE_ISO_DATES;
+        IntervalStyle = INTSTYLE_POSTGRES;
+        extra_float_digits = 1;
+        bytea_output = BYTEA_OUTPUT_HEX;
+        session_timezone = pg_tzset("GMT");
+        text = OutputFunctionCall(rule.output_function, one_of_equals(value, rule.type));
+    }
+    PG_FINALLY();
+    {
+        DateStyle = date_style;
+        IntervalStyle = interval_style;
+        extra_float_digits = float_digits;
+        bytea_output = bytea_style;
+        session_timezone = zone;
+    }
+    PG_END_TRY();
+    return text;
+}
+
+} // namespace
+
+CategoryFault category_fault(Oid type, Oid collation) {
+    static constexpr Oid of_session[] = {MONEYOID,       REGPROCOID,       REGPROCEDUREOID, REGOPEROID,
+                                         REGOPERATOROID, REGCLASSOID,      REGCOLLATIONOID, REGTYPEOID,
+                                         REGCONFIGOID,   REGDICTIONARYOID, REGNAMESPACEOID, REGROLEOID};
+    static constexpr Oid with_one_text[] = {NUMERICOID, FLOAT4OID, FLOAT8OID, INTERVALOID};
+    type = getBaseType(type);
+    const auto is_among = [=](const auto& types) {
+        return std::find(std::begin(types), std::end(types), type) != std::end(types);
+    };
+    if (is_among(with_one_text)) return CategoryFault::none;
+    const Oid element = get_element_type(type);
+    if (OidIsValid(element) && category_fault(element, collation) == CategoryFault::of_session)
+        return CategoryFault::of_session;
+    if (is_among(of_session)) return CategoryFault::of_session;
+    // A bpchar's category is its text without the padding, which its equality leaves out as well.
+    return equals_by_bytes(type == BPCHAROID ? TEXTOID : type, collation) ? CategoryFault::none
+                                                                          : CategoryFault::of_equals;
 }
 
 std::string_view label_of(Datum value, const LabelRule& rule) {
@@ -134,10 +265,12 @@ std::string_view label_of(Datum value, const LabelRule& rule) {
         return DatumGetBool(value) ? "true" : "false";
     case LabelKind::enumeration:
         return DatumGetCString(DirectFunctionCall1(enum_out, value));
+    case LabelKind::network:
+        return bytes_of(DirectFunctionCall1(network_show, value), TEXTOID);
     case LabelKind::output:
         break;
     }
-    return OutputFunctionCall(rule.output_function, value);
+    return rule.in_any_session ? text_in_any_session(value, rule) : OutputFunctionCall(rule.output_function, value);
 }
 
 namespace {
@@ -200,6 +333,12 @@ bool is_plain_number(NumberKind kind) {
     return kind <= NumberKind::numeric;
 }
 
+double number_of_cast(Datum value, PGFunction time_cast) {
+    const Datum point = DirectFunctionCall1(time_cast, value);
+    const bool is_date = time_cast == timestamp_date || time_cast == timestamptz_date;
+    return to_number(point, is_date ? NumberKind::date : NumberKind::timestamp);
+}
+
 double to_number_slowly(Datum value, NumberKind kind) {
     switch (kind) {
     case NumberKind::numeric:
@@ -211,6 +350,7 @@ double to_number_slowly(Datum value, NumberKind kind) {
     case NumberKind::time:
         return static_cast<double>(DatumGetTimeADT(value)) / 1e6;
     case NumberKind::timestamp:
+    case NumberKind::timestamptz:
         return timestamp_number(DatumGetTimestamp(value));
     case NumberKind::interval:
         return interval_number(DatumGetIntervalP(value));

@@ -8,12 +8,32 @@ namespace btml::pg {
 
 // How a value of some SQL type becomes a float8.
 // Plain numbers are the first.
-enum class NumberKind { int2, int4, int8, float4, float8, numeric, boolean, date, time, timestamp, interval, none };
+enum class NumberKind {
+    int2,
+    int4,
+    int8,
+    float4,
+    float8,
+    numeric,
+    boolean,
+    date,
+    time,
+    timestamp,
+    timestamptz,
+    interval,
+    none
+};
 
 NumberKind number_kind(Oid type); // of the type or, for a domain, of its base type; none: not numeric-like
 
 // Integers, reals and numerics: dates, booleans and the like become numbers too, but are nobody's coordinates.
 bool is_plain_number(NumberKind kind);
+
+// A point in time may be given as another of the types date, timestamp and timestamptz.
+bool is_point_in_time(NumberKind kind);
+// Returns PostgreSQL's cast from one such type to another, which reads it in the session's time zone; null where none
+// is needed.
+PGFunction time_cast(NumberKind from, NumberKind to);
 
 // How to make a number of a column whose type is not numeric-like; a hint's beginning, without a full stop.
 std::string cast_hint(const std::string& column, Oid type);
@@ -44,25 +64,47 @@ inline double to_number(Datum value, NumberKind kind) {
     }
 }
 
+// Returns the number of what the cast makes of a point in time. May ereport.
+double number_of_cast(Datum value, PGFunction time_cast);
+
+// Does the same of what a cast makes of a point in time, unless it is null. May ereport.
+inline double to_number(Datum value, NumberKind kind, PGFunction time_cast) {
+    return time_cast ? number_of_cast(value, time_cast) : to_number(value, kind);
+}
+
 // The bytes of a text, bytea, name or uuid. May ereport; they last as long as the value or the current memory context.
 std::string_view bytes_of(Datum value, Oid type);
 // Gives back the value with these bytes, in the current memory context. May ereport.
 Datum bytes_datum(std::string_view bytes, Oid type);
 
-// Types whose values are labels by themselves; output: any other type, by its output function.
-enum class LabelKind { text, bpchar, name, boolean, enumeration, output };
+// Types whose values are labels by themselves; network: addresses, by their cast to text; output: any other type, by
+// its output function.
+enum class LabelKind { text, bpchar, name, boolean, enumeration, network, output };
 
 struct LabelRule {
     LabelKind kind = LabelKind::text;
     FmgrInfo* output_function = nullptr; // LabelKind::output
+    bool in_any_session = false;         // whatever the settings are
+    Oid type = InvalidOid;               // base type
 };
 
-LabelKind label_kind(Oid type);                        // of the type or, for a domain, of its base type
-LabelRule label_rule(Oid type, MemoryContext context); // the rule lives as long as the context
-bool is_categorical(Oid type);                         // text-like, enum or boolean: categorical without being asked
+LabelKind label_kind(Oid type); // of the type or, for a domain, of its base type
+// The text that the session writes; the rule lives as long as the context.
+LabelRule label_rule(Oid type, MemoryContext context);
+// The category: one text for equal values of a type without a category_fault(), the same in every session.
+LabelRule category_rule(Oid type, MemoryContext context);
+bool is_categorical(Oid type); // text-like, enum or boolean: categorical without being asked
 
-// The category that a value belongs to: its text without a bpchar's padding, "true" or "false", an enum's label. May
-// ereport; lasts as bytes_of does.
+// What a type's text lacks to be a category.
+enum class CategoryFault {
+    none,
+    of_equals,  // equal values may be written differently
+    of_session, // settings that no dump fixes have a say in it
+};
+CategoryFault category_fault(Oid type, Oid collation);
+
+// The label of a value: its text without a bpchar's padding, "true" or "false", an enum's label. May ereport; lasts as
+// bytes_of does.
 std::string_view label_of(Datum value, const LabelRule& rule);
 
 } // namespace btml::pg

@@ -156,6 +156,16 @@ TEST(LightGbmText, TypesOfCategories) {
     EXPECT_EQ(read(text, R"({"y": [false, true]})").features[1].type, "boolean");
 }
 
+// An array of LightGBM's codes predicts what it does there, with more than ten of them as well.
+TEST(LightGbmText, CodesAreThose) {
+    Form form = categorical();
+    form.more = "cat_boundaries=0 1\ncat_threshold=1540\n"; // 2, 9 and 10
+    form.head.replace(form.head.find("[0:1]"), 5, "-1:11:3:0:1:2:4:5:6:7:8:9:10");
+    const Model model = read(with_sets(model_text(form)));
+    for (const double code : {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0})
+        EXPECT_EQ(score(model, code), code == 2 || code == 9 || code == 10 ? 1 : 2) << code;
+}
+
 TEST(LightGbmText, PandasCategories) {
     Form form = categorical();
     form.more = "cat_boundaries=0 1\ncat_threshold=2\n";
@@ -336,15 +346,14 @@ TEST(LightGbmText, WritesWhatItReads) {
                     x = random.chance(0.5) ? null_number : random.chance(0.5) ? HUGE_VAL : -HUGE_VAL;
                 if (feature.categorical && random.chance(0.1)) x = null_number;
                 row.push_back(x);
-                // The place of the category there: its name, and "(null)" where that is one.
+                // The place of the category there.
                 const std::vector<std::string>& names = again.features[f].categories;
                 const auto code_there = [&](const std::string& name) {
                     const auto found = std::find(names.begin(), names.end(), name);
                     return found == names.end() ? -1.0 : static_cast<double>(found - names.begin());
                 };
-                if (feature.categorical)
-                    x = is_null(x) ? code_there("(null)")
-                        : code_of(x, feature.categories.size()) < feature.categories.size()
+                if (feature.categorical && !is_null(x))
+                    x = code_of(x, feature.categories.size()) < feature.categories.size()
                             ? code_there(feature.categories[static_cast<size_t>(x)])
                             : -1;
                 row_there.push_back(x);
@@ -352,6 +361,37 @@ TEST(LightGbmText, WritesWhatItReads) {
             EXPECT_EQ(scores_by_walking(again, row_there), scores_by_walking(model, row));
         }
     }
+}
+
+// NULL has a code in LightGBM's model, which is no name here, whatever the names are.
+TEST(LightGbmText, NullsAndTypesComeBack) {
+    const std::pair<const char*, std::vector<std::string>> features[] = {{"boolean", {"false", "true"}},
+                                                                         {"bigint", {"-1", "9", "10"}},
+                                                                         {"text", {"(null)"}},
+                                                                         {"text", {"((null))", "(null)"}},
+                                                                         {"text", {"(null)", "a"}},
+                                                                         {"boolean", {"true"}},
+                                                                         {"text", {"(null", "a"}},
+                                                                         {"double precision", {"-1e-07", "2", "10"}},
+                                                                         {"double precision", {"9", "10"}}};
+    for (const auto& [type, names] : features)
+        for (const bool null_left : {true, false}) {
+            Model model;
+            model.features = {{"f", type, true, names}};
+            model.bases = {0};
+            Tree tree(3);
+            tree[0].feature = 0, tree[0].left = 1, tree[0].right = 2, tree[0].rows = 2;
+            tree[0].categories = {0}, tree[0].null_left = null_left;
+            tree[1].parent = tree[2].parent = 0;
+            tree[1].rows = tree[2].rows = 1;
+            tree[1].value = 1, tree[2].value = 2;
+            model.trees = {tree};
+            const Model again = read(written(model));
+            EXPECT_EQ(again.features[0].type, type);
+            EXPECT_EQ(again.features[0].categories, names);
+            for (const double x : {null_number, 0.0, 1.0, -1.0})
+                EXPECT_EQ(scores_by_walking(again, std::vector{x}), scores_by_walking(model, std::vector{x})) << x;
+        }
 }
 
 TEST(LightGbmText, WritesNamesThatLightGbmTakes) {

@@ -54,23 +54,33 @@ TEST(ToSql, Numbers) {
 }
 
 TEST(ToSql, TimesAreSeconds) {
-    for (const char* type : {"date", "timestamp without time zone", "timestamp(3) with time zone", "interval",
-                             "time without time zone", "interval(2)"})
+    for (const char* type : {"interval", "time without time zone", "interval(2)"})
         EXPECT_EQ(numeric(type, 7), R"(extract(epoch from "x")::float8 < 7::float8)");
+    const std::pair<const char*, const char*> points[] = {{"date", "date"},
+                                                          {"timestamp without time zone", "timestamp"},
+                                                          {"timestamp(3) with time zone", "timestamptz"},
+                                                          {"timestamptz", "timestamptz"}};
+    for (const auto& [type, cast] : points)
+        EXPECT_EQ(numeric(type, 7), format(R"(extract(epoch from "x"::%s)::float8 < 7::float8)", cast));
     EXPECT_EQ(numeric("timestamped", 7), R"("x"::float8 < 7::float8)");
 }
 
-std::string category(std::vector<std::string> labels, std::vector<uint32_t> codes, bool null_left = false) {
+std::string category(std::vector<std::string> labels, std::vector<uint32_t> codes, bool null_left = false,
+                     const char* type = "text") {
     Node node;
     node.categories = std::move(codes);
     node.null_left = null_left;
-    return sql_of({"a\"b", "text", true, std::move(labels)}, node);
+    return sql_of({"a\"b", type, true, std::move(labels)}, node);
 }
 
 TEST(ToSql, Categories) {
     EXPECT_EQ(category({"a", "it's", "z"}, {0, 1}), R"("a""b"::text COLLATE "C" IN ('a', 'it''s'))");
     EXPECT_EQ(category({"a\\'"}, {0}, true), R"("a""b" IS NULL OR "a""b"::text COLLATE "C" IN (E'a\\'''))");
     EXPECT_EQ(category({"a"}, {}), "false");
+    EXPECT_EQ(category({"1", "2.5"}, {1}, false, "numeric"), R"("a""b"::numeric IN ('2.5'))");
+    EXPECT_EQ(category({"2024-01-30 12:00:00+00"}, {0}, false, "timestamp with time zone"),
+              R"("a""b"::timestamptz IN ('2024-01-30 12:00:00+00'))");
+    EXPECT_EQ(category({"10.0.0.1/32"}, {0}, false, "inet"), R"("a""b"::text COLLATE "C" IN ('10.0.0.1/32'))");
     EXPECT_EQ(category({"a"}, {}, true), R"("a""b" IS NULL)");
 }
 

@@ -125,7 +125,7 @@ TEST(XgboostJson, SetsOfCategoriesGoRight) {
     form.trees = stump(R"(,"split_type":[1,0,0],"categories":[2,10],"categories_nodes":[0],)"
                        R"("categories_segments":[0],"categories_sizes":[2])");
     const Model model = read(model_text(form));
-    EXPECT_EQ(model.features[0].categories, (std::vector<std::string>{"10", "2"}));
+    EXPECT_EQ(model.features[0].categories, (std::vector<std::string>{"2", "10"}));
     for (const auto& [code, score] : {std::pair{0.0, 2.0}, {1.0, 2.0}, {-1.0, 1.0}, {null_number, 1.0}})
         EXPECT_EQ(scores_by_walking(model, std::vector{code, 0.0})[0], score) << code;
     const Model named = read(model_text(form), R"({"f0": ["l","k","j","i","h","g","f","e","d","c","b","a"]})");

@@ -42,7 +42,7 @@ TEST(Grid, HasNaNLastAndThenNull) {
 }
 
 TEST(Grid, HasTheMostFrequentCategoriesInTheirOrder) {
-    const std::vector<double> values = {4, 0, 2, 2, 1, 4, 4, 0, -1, -1, -1, -1, null_number};
+    const std::vector<double> values = {4, 0, 2, 2, 1, 4, 4, 0, null_number};
     EXPECT_EQ(grid({values.begin(), values.end() - 1}, true, 2), (std::vector<double>{0, 4}));
     EXPECT_EQ(grid({values.begin(), values.end() - 1}, true, 10), (std::vector<double>{0, 1, 2, 4}));
     EXPECT_EQ(grid(values, true, 1).size(), 2u);

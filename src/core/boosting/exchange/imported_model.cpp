@@ -119,21 +119,52 @@ const char* read_category(JsonReader& json, std::string& name) {
 
 } // namespace
 
-CategoryNames read_category_names(JsonReader& json, Reservation& held) {
-    CategoryNames names{"", {}};
+bool is_null_name(std::string_view name) {
+    while (name.starts_with('(') && name.ends_with(')') && name != "(null)") name = name.substr(1, name.size() - 2);
+    return name == "(null)";
+}
+
+namespace {
+
+// Reads names, each with its type.
+std::vector<std::pair<std::string, std::string>> read_typed_names(JsonReader& json, Reservation& held) {
+    std::vector<std::pair<std::string, std::string>> names;
     json.array([&] {
-        held.grow(2 * sizeof(std::string)); // the list may have grown to twice its size
-        std::string& name = names.names.emplace_back();
-        const std::string type = read_category(json, name);
+        held.grow(4 * sizeof(std::string)); // the list may have grown to twice its size
+        auto& [name, type] = names.emplace_back();
+        type = read_category(json, name);
         held.grow(name.size());
-        const bool numbers = (type == "bigint" || type == "double precision") &&
-                             (names.type == "bigint" || names.type == "double precision");
+    });
+    return names;
+}
+
+// Returns the names with the one type that all have.
+CategoryNames of_one_type(std::vector<std::pair<std::string, std::string>> typed) {
+    const auto is_number = [](const std::string& type) { return type == "bigint" || type == "double precision"; };
+    CategoryNames names{"", {}};
+    for (auto& [name, type] : typed) {
+        names.names.push_back(std::move(name));
         if (names.type.empty())
             names.type = type;
         else if (names.type != type)
-            names.type = numbers ? "double precision" : "text";
-    });
+            names.type = is_number(type) && is_number(names.type) ? "double precision" : "text";
+    }
     if (names.type.empty()) names.type = "text";
+    return names;
+}
+
+} // namespace
+
+CategoryNames read_category_names(JsonReader& json, Reservation& held) {
+    return of_one_type(read_typed_names(json, held));
+}
+
+CategoryNames read_categories_with_null(JsonReader& json, Reservation& held) {
+    auto typed = read_typed_names(json, held);
+    const bool has_null = !typed.empty() && typed.back().second == "text" && is_null_name(typed.back().first);
+    if (has_null) typed.pop_back();
+    CategoryNames names = of_one_type(std::move(typed));
+    names.has_null = has_null;
     return names;
 }
 
@@ -157,8 +188,10 @@ CategoryNumbering::CategoryNumbering(Model& model, const char* library, Reservat
       is_split_(model.features.size()),
       names_(model.features.size()),
       codes_(model.features.size()),
+      null_codes_(model.features.size()),
       numbers_(model.features.size()) {
-    held_.grow(model.features.size() * (sizeof(names_[0]) + sizeof(codes_[0]) + sizeof(numbers_[0])));
+    held_.grow(model.features.size() *
+               (sizeof(names_[0]) + sizeof(codes_[0]) + sizeof(null_codes_[0]) + sizeof(numbers_[0])));
 }
 
 void CategoryNumbering::split(size_t feature, bool categorical) {
@@ -259,11 +292,12 @@ std::vector<uint32_t> CategoryNumbering::sorted_names(size_t feature) {
         for (const uint32_t code : codes_[feature]) names.push_back(std::to_string(code));
     std::vector<uint32_t> order(names.size()), numbers(names.size());
     for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    of.type = names_[feature] ? names_[feature]->type : "bigint";
+    const CategoryOrder is_less(of.type);
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
         context_.worked(1);
-        return names[a] < names[b];
+        return is_less(names[a], names[b]);
     });
-    of.type = names_[feature] ? names_[feature]->type : "bigint";
     of.categories.reserve(names.size());
     for (uint32_t i = 0; i < order.size(); i++) {
         std::string& name = names[order[i]];
@@ -274,6 +308,13 @@ std::vector<uint32_t> CategoryNumbering::sorted_names(size_t feature) {
         numbers[order[i]] = i;
     }
     return numbers;
+}
+
+// NULL has no name and no number, but sides.
+void CategoryNumbering::take_null(size_t feature) {
+    if (!names_[feature] || !names_[feature]->has_null) return;
+    null_codes_[feature] = static_cast<uint32_t>(names_[feature]->names.size());
+    std::erase(codes_[feature], *null_codes_[feature]);
 }
 
 void CategoryNumbering::number(size_t feature) {
@@ -297,12 +338,16 @@ void CategoryNumbering::number(size_t feature) {
 void CategoryNumbering::apply() {
     find_codes();
     for (size_t f = 0; f < model_.features.size(); f++)
-        if (model_.features[f].categorical) number(f);
+        if (model_.features[f].categorical) {
+            take_null(f);
+            number(f);
+        }
     for (Tree& tree : model_.trees) {
         for (Node& node : tree) {
             if (node.categories.empty()) continue;
             const auto feature = static_cast<size_t>(node.feature);
             const std::vector<uint32_t>& codes = codes_[feature];
+            if (const auto null = null_codes_[feature]) node.null_left = std::erase(node.categories, *null) > 0;
             for (uint32_t& code : node.categories) {
                 const auto place = std::lower_bound(codes.begin(), codes.end(), code) - codes.begin();
                 code = numbers_[feature][static_cast<size_t>(place)];

@@ -18,6 +18,7 @@ struct ImportedModel {
 struct CategoryNames {
     std::string type;
     std::vector<std::string> names;
+    bool has_null = false; // the code after the last name is NULL's
 };
 
 // By feature's name, as a caller gives them.
@@ -27,6 +28,11 @@ using GivenCategories = std::map<std::string, CategoryNames, std::less<>>;
 GivenCategories read_categories(std::string_view json, Reservation& held, RunContext& context);
 // Reads one of the arrays.
 CategoryNames read_category_names(JsonReader& json, Reservation& held);
+// Does the same where a last "(null)", which to_lightgbm writes for NULL, is no name.
+CategoryNames read_categories_with_null(JsonReader& json, Reservation& held);
+
+// Says whether a category's name is that of NULL, "(null)", or a longer one for where others have such names.
+bool is_null_name(std::string_view name);
 
 // Quotes the beginning of a text for a message.
 inline std::string shown(std::string_view text) {
@@ -61,7 +67,7 @@ class FeatureNames {
 Tree parents_first(std::vector<Node> nodes, const char* library, size_t tree, RunContext& context);
 
 // Knows which features are categorical, and numbers the categories of a model, whose nodes have the library's codes:
-// the names in bytewise order, as every model has them, or else the codes as decimals, of those that occur.
+// the names in the order of their type, as every model has them, or else the codes as decimals, of those that occur.
 class CategoryNumbering {
   public:
     CategoryNumbering(Model& model, const char* library, Reservation& held, RunContext& context);
@@ -75,12 +81,14 @@ class CategoryNumbering {
     void set_names(size_t feature, CategoryNames names);
     // Error invalid_argument for a feature that there is not as well.
     void set_names(GivenCategories given);
-    // Gives the features their categories and every node its codes. Error invalid_argument for a code without a name.
+    // Gives the features their categories and every node its codes, and sends NULL where its code goes. Error
+    // invalid_argument for a code without a name.
     void apply();
 
   private:
     void make_distinct(std::vector<uint32_t>& codes);
     void find_codes();
+    void take_null(size_t feature);
     void number(size_t feature);
     std::vector<uint32_t> sorted_names(size_t feature);
 
@@ -91,6 +99,7 @@ class CategoryNumbering {
     std::vector<uint8_t> is_split_;                   // by feature
     std::vector<std::optional<CategoryNames>> names_; // likewise
     std::vector<std::vector<uint32_t>> codes_;        // by feature, ascending and distinct once all are known
+    std::vector<std::optional<uint32_t>> null_codes_; // by feature
     std::vector<std::vector<uint32_t>> numbers_;      // by feature and place in codes_: the number of the category
 };
 

@@ -199,7 +199,7 @@ std::vector<CategoryNames> LightGbmReader::read_pandas_categories() {
     if (json.peek() == JsonReader::Kind::null) return lists;
     json.array([&] {
         held_.grow(2 * sizeof(CategoryNames));
-        lists.push_back(read_category_names(json, held_));
+        lists.push_back(read_categories_with_null(json, held_));
     });
     json.finish();
     return lists;

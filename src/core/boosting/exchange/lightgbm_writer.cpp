@@ -74,7 +74,7 @@ std::string allowed_name(std::string_view name) {
 
 // What is known of a feature over all trees.
 struct FeatureUse {
-    bool null_goes_left = false; // of a categorical feature, which then has a code for NULL
+    bool has_null_code = false; // of a categorical feature where NULL goes left somewhere, or would be read in a name
     double min = std::numeric_limits<double>::infinity(), max = -min; // of finite thresholds
 };
 
@@ -98,6 +98,10 @@ class LightGbmWriter {
           held_(context.memory(), what),
           uses_(model.features.size()) {
         held_.grow(model.features.size() * (sizeof(FeatureUse) + sizeof(std::string) * 4));
+        for (size_t f = 0; f < uses_.size(); f++) {
+            const std::vector<std::string>& names = model.features[f].categories;
+            uses_[f].has_null_code = !names.empty() && is_null_name(names.back());
+        }
         for (const Tree& tree : model.trees) {
             for (const Node& node : tree)
                 if (!node.is_leaf()) note_use(node);
@@ -144,7 +148,7 @@ void LightGbmWriter::note_use(const Node& node) {
     const Feature& feature = model_.features[node.feature];
     FeatureUse& use = uses_[static_cast<size_t>(node.feature)];
     if (feature.categorical) {
-        use.null_goes_left |= node.null_left;
+        use.has_null_code |= node.null_left;
         return;
     }
     const double threshold = threshold_of(node, feature);
@@ -212,7 +216,7 @@ void LightGbmWriter::write_infos() {
         if (!feature.categorical)
             return use.min <= use.max ? "[" + shortest(use.min) + ":" + shortest(use.max) + "]" : std::string("none");
         std::string codes;
-        for (size_t code = 0; code < feature.categories.size() + use.null_goes_left; code++) {
+        for (size_t code = 0; code < feature.categories.size() + use.has_null_code; code++) {
             if (code > 0) codes += ":";
             codes += std::to_string(code);
         }
@@ -349,23 +353,38 @@ void LightGbmWriter::write_parameters() {
     text_ << (*separator ? "]\n" : "\n");
 }
 
-// Whole numbers and booleans are themselves there, so that columns of them have these categories.
+bool is_finite(const std::string& number) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    return error == std::errc() && end == number.data() + number.size() && std::isfinite(value);
+}
+
+// Says whether categories are JSON's numbers or booleans.
+bool has_literals(const Feature& feature) {
+    const std::string_view type = feature.type;
+    if (type == "double precision") // NaN is no number of JSON
+        return std::all_of(feature.categories.begin(), feature.categories.end(), is_finite);
+    return type == "smallint" || type == "integer" || type == "bigint" || type == "boolean";
+}
+
+// Numbers and booleans are themselves there, so that columns of them have these categories.
 void LightGbmWriter::write_categories(const Feature& feature, const FeatureUse& use) {
-    const bool literal = feature.type == "smallint" || feature.type == "integer" || feature.type == "bigint" ||
-                         feature.type == "boolean";
+    const bool literal = has_literals(feature), real = feature.type == "double precision";
     text_ << "[";
     const char* separator = "";
     for (const std::string& category : feature.categories) {
         text_ << separator;
-        if (literal)
-            text_ << category;
+        if (literal) // a real one that is whole is told from an integer
+            text_ << category << (real && category.find_first_of(".e") == std::string::npos ? ".0" : "");
         else
             text_.json_string(category);
         separator = ", ";
     }
-    if (use.null_goes_left) {
+    if (use.has_null_code) {
         std::string name = "(null)";
-        while (std::binary_search(feature.categories.begin(), feature.categories.end(), name)) name = "(" + name + ")";
+        const CategoryOrder is_less(feature.type);
+        while (std::binary_search(feature.categories.begin(), feature.categories.end(), name, is_less))
+            name = "(" + name + ")";
         text_ << separator;
         text_.json_string(name);
     }
