@@ -251,6 +251,49 @@ TEST(Objectives, LossesMayBeBeyondFloats) {
         }
 }
 
+// Mean absolute error over all rows but the first, the target of which is `far`.
+double error_beside(double far, ObjectiveNumber objective, bool held_out) {
+    PlainData data = materialise(random_data({.rows = 3000, .dimensions = 0, .features = 2, .categories = false}, 5));
+    Random random(7);
+    for (size_t row = 0; row < data.rows; row++) {
+        for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
+        data.target[row] = std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row];
+    }
+    data.weight.clear();
+    data.holdout_table = held_out ? 0 : -1;
+    data.holdout.assign(held_out ? data.rows : 0, 0);
+    Options options;
+    options.objective = objective;
+    options.trees = 100;
+    if (objective == ObjectiveNumber::quantile) options.alpha = 0.5;
+    if (held_out) {
+        for (size_t row = 0; row < data.rows; row += 10) data.holdout[row] = 1;
+        options.early_stopping = 5;
+    }
+    const std::vector<double> plain = data.target;
+    if (far != 0) data.target[0] = far;
+    const Model model = fit_plain(data, options);
+    double sum = 0;
+    for (size_t row = 1; row < data.rows; row++)
+        sum += std::fabs(predict_by_walking(model, data.features_of(row)) - plain[row]);
+    return sum / static_cast<double>(data.rows - 1);
+}
+
+// Of far targets the sign of the residual counts, and others keep their precision, also where one is held out.
+TEST(Objectives, FarTargetsCostOthersNothing) {
+    for (const ObjectiveNumber objective :
+         {ObjectiveNumber::absolute, ObjectiveNumber::huber, ObjectiveNumber::quantile})
+        for (const bool held_out : {false, true}) {
+            const double without = error_beside(0, objective, held_out);
+            EXPECT_LT(without, 0.03);
+            for (const double far : {1e6, -1e10, 1e15, 1e30, -1e100, 1e149}) {
+                if (held_out && std::fabs(far) > 1e10) continue; // a mean loss of so much hides the others
+                EXPECT_LT(error_beside(far, objective, held_out), 1.2 * without + 0.001)
+                    << name_of(objective) << ' ' << far << ' ' << held_out;
+            }
+        }
+}
+
 // A few rows that differ from all others would have steps without end.
 TEST(Objectives, StepsAreBounded) {
     const auto largest_step = [](ObjectiveNumber objective, double few, double others) {
