@@ -294,6 +294,37 @@ TEST(Objectives, FarTargetsCostOthersNothing) {
         }
 }
 
+// A far target is soon alone in its leaf, and what others gain does not pass for rounding beside it.
+TEST(Objectives, FarTargetsLeaveTheSquaredLossOfOthers) {
+    const auto others = [](double far, bool weighted) {
+        PlainData data =
+            materialise(random_data({.rows = 5000, .dimensions = 0, .features = 2, .categories = false}, 5));
+        Random random(7);
+        for (size_t row = 0; row < data.rows; row++) {
+            for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
+            data.target[row] = std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row];
+        }
+        data.holdout_table = -1;
+        data.weight.clear();
+        if (weighted) data.weight.assign(data.rows, 2.5);
+        const std::vector<double> plain = data.target;
+        if (far != 0) data.target[0] = far;
+        Options options;
+        options.trees = 100;
+        options.learning_rate = 0.3;
+        options.min_leaf_rows = 1;
+        const Model model = fit_plain(data, options);
+        double sum = 0;
+        for (size_t row = 1; row < data.rows; row++)
+            sum += std::fabs(predict_by_walking(model, data.features_of(row)) - plain[row]);
+        return sum / static_cast<double>(data.rows - 1);
+    };
+    for (const bool weighted : {false, true}) {
+        const double without = others(0, weighted);
+        for (const double far : {1e6, 1e8, -1e10}) EXPECT_LT(others(far, weighted), 1.5 * without) << far;
+    }
+}
+
 // A few rows that differ from all others would have steps without end.
 TEST(Objectives, StepsAreBounded) {
     const auto largest_step = [](ObjectiveNumber objective, double few, double others) {

@@ -39,6 +39,7 @@ class RenewedScores final : public RowScores {
     // A value is the bits of the number.
     double to_number(int64_t value) const override { return std::bit_cast<double>(value); }
     int64_t to_value(double number) const override { return std::bit_cast<int64_t>(number); }
+    bool is_value(int64_t value) const override { return std::isfinite(to_number(value)); }
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     bool renews() const override { return true; }
