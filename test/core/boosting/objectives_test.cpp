@@ -153,6 +153,26 @@ TEST(Objectives, EqualWeightsAreNoWeights) {
         }
 }
 
+// Weights of one are no weights: rows take no longer than without.
+TEST_P(EveryObjective, WeightsOfOneAreNone) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        Fit fit(seed, GetParam());
+        fit.data.weight.clear();
+        fit.options.early_stopping = 0; // the halves of held-out rows go by all columns
+        const Model plain = fit_plain(fit.data, fit.options);
+        fit.data.weight.assign(fit.data.target.size(), 1);
+        Model weighted = fit_plain(fit.data, fit.options);
+        EXPECT_TRUE(bytes_of(uncalibrated(std::move(weighted))) == bytes_of(uncalibrated(plain))) << seed;
+        QuietContext context;
+        ThreadTeam team(context);
+        Dataset dataset = to_dataset(fit.data, context);
+        EXPECT_FALSE(TrainingRows(dataset, team, context).weighted());
+        fit.data.weight[0] = 2;
+        Dataset other = to_dataset(fit.data, context);
+        EXPECT_TRUE(TrainingRows(other, team, context).weighted());
+    }
+}
+
 TEST(Objectives, LossesOfAnySizeAreKept) {
     for (const double factor : {1e-300, 1e-30, 1.0, 1e30, 1e140}) {
         Fit fit(0, ObjectiveNumber::absolute);

@@ -196,8 +196,9 @@ void RenewedScores::gather(const RowList& rows, Stats* out) const {
     }
     if (!training_.weighted()) return;
     for (size_t i = 0; i < rows.count; i++) {
-        out[i].sum = training_.weigh(rows[i], out[i].sum);
-        out[i].hessian = training_.weight(rows[i]);
+        prefetch_weight_ahead(training_, rows, i);
+        const int64_t weight = training_.weight(rows[i]);
+        out[i] = {training_.weigh_by(weight, out[i].sum), weight};
     }
 }
 

@@ -188,8 +188,12 @@ void Residuals::choose_grid(const Buffer<double>& target) {
 void Residuals::gather(const RowList& rows, Stats* out) const {
     const int64_t* r = residuals_.data();
     if (training_.weighted()) {
-        for (size_t i = 0; i < rows.count; i++)
-            out[i] = {training_.weigh(rows[i], r[rows[i]]), training_.weight(rows[i])};
+        for (size_t i = 0; i < rows.count; i++) {
+            prefetch_ahead(r, rows, i);
+            prefetch_weight_ahead(training_, rows, i);
+            const int64_t weight = training_.weight(rows[i]);
+            out[i] = {training_.weigh_by(weight, r[rows[i]]), weight};
+        }
     } else if (rows.list) {
         for (size_t i = 0; i < rows.count; i++) {
             prefetch_ahead(r, rows, i);
@@ -217,6 +221,7 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& pa
     for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows[i];
         prefetch_ahead<true>(residuals, rows, i);
+        prefetch_weight_ahead(training_, rows, i);
         const int64_t r = residuals[row] - value;
         residuals[row] = r;
         loss += product(training_.weigh(row, r), r);

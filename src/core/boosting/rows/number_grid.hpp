@@ -20,6 +20,8 @@ struct WeightScale {
     int exponent, shift;
 };
 WeightScale scale_of_weights(const Buffer<double>& weight, Peers* peers = nullptr);
+// Returns how many weights are not 1. Where none is, rows are as without weights, and take less time.
+uint64_t count_other_than_one(const Buffer<double>& weight);
 
 // The scale of targets for which their sum is formed: target · 2^scale is below 2^62.
 int scale_for_mean(double largest_target);
