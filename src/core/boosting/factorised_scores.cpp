@@ -63,9 +63,9 @@ void FactorisedScores::choose_grid(const Rows& rows, Buffer<double>& values, Thr
         usual_ = usual_size(rows, most, team, context);
         if (most > std::ldexp(usual_, far_bits))
             throw NotWorthIt{
-                format("factorising was given up: it has too few digits for targets up to %s from the mean, "
-                       "where usual ones are %s from it",
-                       shortest(most).c_str(), shortest(usual_).c_str())};
+                format("factorising was given up: sums would lose targets that are %.2g from the median beside one "
+                       "that is %.2g from the mean",
+                       usual_, most)};
         const int trial = std::min(39, (126 - std::ilogb(train_weight_)) / 2 - 1) - std::ilogb(most);
         sum_shift_ = std::max(0, std::ilogb(total_.weight) - finest_rows);
         grid_ = std::min(grid_for_sums(trial, total_.weight, sum_squares(rows, trial, context), most) + sum_shift_,
