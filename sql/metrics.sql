@@ -135,7 +135,7 @@ SELECT round(btml.r2(1e9 + y, 1e9 + p)::numeric, 6) = round(btml.r2(y, p)::numer
 SELECT btml.accuracy(a, b) AS labels FROM (VALUES ('é', 'é'), ('a', 'A'), ('', ''), (repeat('x', 5000), repeat('x', 5000)), ('ab', 'a')) v(a, b);
 
 -- Errors
-SELECT call, caught('SELECT btml.' || call) FROM unnest(ARRAY['rmse(''NaN'', 1)', 'rmse(1, ''Infinity'')', 'mae(1e308, -1e308)', 'rmse(1e200, 0)', 'r2(1, ''NaN'')', 'r2(1e200, 1e200)', 'rmse(1, 2, -1)', 'rmse(1, 2, ''NaN'')', 'rmse(1, 2, ''Infinity'')', 'rmse(''NaN'', 1, 0)',
+SELECT call, caught('SELECT btml.' || call) FROM unnest(ARRAY['rmse(''NaN'', 1)', 'rmse(1, ''Infinity'')', 'mae(1e308, -1e308)', 'rmse(1e308, -1e308)', 'r2(1, ''NaN'')', 'r2(-1e308, 1e308)', 'rmse(1, 2, -1)', 'rmse(1, 2, ''NaN'')', 'rmse(1, 2, ''Infinity'')', 'rmse(''NaN'', 1, 0)',
     'pinball(1, 2, 0)', 'pinball(1, 2, 1)', 'pinball(1, 2, ''NaN'')', 'pinball(''-Infinity'', 2, 0.5)', 'poisson_deviance(1, 0)', 'poisson_deviance(-1, 2)', 'poisson_deviance(1, -2)', 'poisson_deviance(''Infinity'', 2)', 'log_loss(true, 1.5)', 'log_loss(true, ''NaN'')', 'log_loss(2, 0.5)',
     'log_loss(-0.1)', 'log_loss(true, 0.5, -2)', 'brier(true, -1)', 'brier(1.5, 0.5)', 'accuracy(true, true, -1)', 'auc(true, ''NaN'')', 'auc(true, 1, -1)', 'average_precision(true, ''NaN'', 1)', 'coverage(''Infinity'', 1, 2)', 'coverage(1, ''NaN'', 2)', 'coverage(1, 0, ''NaN'')',
     'nll_normal(1, 2, 0)', 'nll_normal(1, 2, -1)', 'nll_normal(1, 2, ''Infinity'')', 'nll_normal(1, ''NaN'', 1)', 'nll_normal(1, 0, 1e-200)', 'crps_normal(1, 2, 0)', 'nll_student_t(1, 2, 0, 5)', 'nll_student_t(1, 2, 1, 0)', 'nll_student_t(1, 2, 1, ''Infinity'')',
@@ -164,6 +164,10 @@ FROM (SELECT 3 AS width, i, btml.exact_sum(x) OVER (ORDER BY i ROWS 2 PRECEDING)
     UNION ALL SELECT 1, i, btml.exact_sum(x) OVER (ORDER BY i ROWS CURRENT ROW) FROM moved) w, LATERAL (SELECT btml.exact_sum(x) AS alone FROM moved f WHERE f.i BETWEEN w.i - w.width + 1 AND w.i) a GROUP BY width ORDER BY width;
 -- A moving sum takes the time of its rows and not of its frames, which are 2 * 10^9 here.
 SELECT count(DISTINCT s) FROM (SELECT btml.exact_sum(0.5) OVER (ROWS 50000 PRECEDING) AS s FROM generate_series(1, 100000)) w;
+
+-- Squares of numbers beyond the range of doubles have ordinary roots and ratios.
+SELECT btml.rmse(y, 0) AS rmse, btml.rmse(y, 0, w) AS weighted, btml.mae(y, 0, w) AS mae, btml.r2(y, y/2) AS r2, btml.crps_normal(y, 0, 1/y) AS crps FROM (VALUES (1e-170::float8, 1e-300::float8), (1e160, 1e300)) v(y, w) GROUP BY y ORDER BY y;
+SELECT round(btml.r2(y * unit, p * unit)::numeric, 12) AS r2 FROM (VALUES (1, 1.5), (2, 2), (4, 3)) v(y, p), (VALUES (1e-170::float8), (1), (1e160)) u(unit) GROUP BY unit ORDER BY unit;
 
 -- The transition types: their functions are for the aggregates, their text is no way round any check.
 SELECT caught(call) FROM unnest(ARRAY['SELECT btml_internal.rmse_accumulate(NULL, 1, 2)', 'SELECT btml_internal.ranking_accumulate(NULL, true, 2)', 'SELECT btml_internal.ndcg_accumulate(NULL, 1, 2, 3)']) call;

@@ -68,11 +68,11 @@ CREATE FUNCTION btml_internal.rmse_accumulate(btml.metric_sums, float8, float8, 
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_rmse_accumulate';
 COMMENT ON FUNCTION btml_internal.rmse_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.rmse';
 CREATE AGGREGATE btml.rmse(y float8, prediction float8) (
-    SFUNC = btml_internal.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.rmse(y float8, prediction float8, weight float8) (
-    SFUNC = btml_internal.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.rmse(float8, float8) IS
@@ -90,11 +90,11 @@ CREATE FUNCTION btml_internal.mae_accumulate(btml.metric_sums, float8, float8, f
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_mae_accumulate';
 COMMENT ON FUNCTION btml_internal.mae_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.mae';
 CREATE AGGREGATE btml.mae(y float8, prediction float8) (
-    SFUNC = btml_internal.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.mae(y float8, prediction float8, weight float8) (
-    SFUNC = btml_internal.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.mae(float8, float8) IS
@@ -112,11 +112,11 @@ CREATE FUNCTION btml_internal.r2_accumulate(btml.metric_sums, float8, float8, fl
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_r2_accumulate';
 COMMENT ON FUNCTION btml_internal.r2_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.r2';
 CREATE AGGREGATE btml.r2(y float8, prediction float8) (
-    SFUNC = btml_internal.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 3840, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.r2(y float8, prediction float8, weight float8) (
-    SFUNC = btml_internal.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 3840, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.r2(float8, float8) IS
@@ -135,11 +135,11 @@ CREATE FUNCTION btml_internal.pinball_accumulate(btml.metric_sums, float8, float
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_pinball_accumulate';
 COMMENT ON FUNCTION btml_internal.pinball_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.pinball';
 CREATE AGGREGATE btml.pinball(y float8, prediction float8, alpha float8) (
-    SFUNC = btml_internal.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.pinball(y float8, prediction float8, alpha float8, weight float8) (
-    SFUNC = btml_internal.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.pinball(float8, float8, float8) IS
@@ -158,11 +158,11 @@ CREATE FUNCTION btml_internal.poisson_deviance_accumulate(btml.metric_sums, floa
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_poisson_deviance_accumulate';
 COMMENT ON FUNCTION btml_internal.poisson_deviance_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.poisson_deviance';
 CREATE AGGREGATE btml.poisson_deviance(y float8, prediction float8) (
-    SFUNC = btml_internal.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.poisson_deviance(y float8, prediction float8, weight float8) (
-    SFUNC = btml_internal.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.poisson_deviance(float8, float8) IS
@@ -182,11 +182,11 @@ CREATE FUNCTION btml_internal.log_loss_accumulate(btml.metric_sums, boolean, flo
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_class_accumulate';
 COMMENT ON FUNCTION btml_internal.log_loss_accumulate(btml.metric_sums, boolean, float8, float8) IS 'transition function of btml.log_loss';
 CREATE AGGREGATE btml.log_loss(y boolean, p float8) (
-    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.log_loss(y boolean, p float8, weight float8) (
-    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(boolean, float8) IS
@@ -204,11 +204,11 @@ CREATE FUNCTION btml_internal.log_loss_accumulate(btml.metric_sums, float8, floa
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_accumulate';
 COMMENT ON FUNCTION btml_internal.log_loss_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.log_loss';
 CREATE AGGREGATE btml.log_loss(y float8, p float8) (
-    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.log_loss(y float8, p float8, weight float8) (
-    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(float8, float8) IS
@@ -223,7 +223,7 @@ CREATE FUNCTION btml_internal.log_loss_accumulate(btml.metric_sums, float8) RETU
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_true_accumulate';
 COMMENT ON FUNCTION btml_internal.log_loss_accumulate(btml.metric_sums, float8) IS 'transition function of btml.log_loss';
 CREATE AGGREGATE btml.log_loss(p float8) (
-    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(float8) IS
@@ -238,11 +238,11 @@ CREATE FUNCTION btml_internal.brier_accumulate(btml.metric_sums, boolean, float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_brier_class_accumulate';
 COMMENT ON FUNCTION btml_internal.brier_accumulate(btml.metric_sums, boolean, float8, float8) IS 'transition function of btml.brier';
 CREATE AGGREGATE btml.brier(y boolean, p float8) (
-    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.brier(y boolean, p float8, weight float8) (
-    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(boolean, float8) IS
@@ -260,11 +260,11 @@ CREATE FUNCTION btml_internal.brier_accumulate(btml.metric_sums, float8, float8,
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_brier_accumulate';
 COMMENT ON FUNCTION btml_internal.brier_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.brier';
 CREATE AGGREGATE btml.brier(y float8, p float8) (
-    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.brier(y float8, p float8, weight float8) (
-    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(float8, float8) IS
@@ -281,11 +281,11 @@ CREATE FUNCTION btml_internal.accuracy_accumulate(btml.metric_sums, boolean, boo
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_boolean_accumulate';
 COMMENT ON FUNCTION btml_internal.accuracy_accumulate(btml.metric_sums, boolean, boolean, float8) IS 'transition function of btml.accuracy';
 CREATE AGGREGATE btml.accuracy(y boolean, prediction boolean) (
-    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.accuracy(y boolean, prediction boolean, weight float8) (
-    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(boolean, boolean) IS
@@ -302,11 +302,11 @@ CREATE FUNCTION btml_internal.accuracy_accumulate(btml.metric_sums, bigint, bigi
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_bigint_accumulate';
 COMMENT ON FUNCTION btml_internal.accuracy_accumulate(btml.metric_sums, bigint, bigint, float8) IS 'transition function of btml.accuracy';
 CREATE AGGREGATE btml.accuracy(y bigint, prediction bigint) (
-    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.accuracy(y bigint, prediction bigint, weight float8) (
-    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(bigint, bigint) IS
@@ -323,11 +323,11 @@ CREATE FUNCTION btml_internal.accuracy_accumulate(btml.metric_sums, text, text, 
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_text_accumulate';
 COMMENT ON FUNCTION btml_internal.accuracy_accumulate(btml.metric_sums, text, text, float8) IS 'transition function of btml.accuracy';
 CREATE AGGREGATE btml.accuracy(y text, prediction text) (
-    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.accuracy(y text, prediction text, weight float8) (
-    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(text, text) IS
@@ -400,11 +400,11 @@ CREATE FUNCTION btml_internal.coverage_accumulate(btml.metric_sums, float8, floa
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_coverage_accumulate';
 COMMENT ON FUNCTION btml_internal.coverage_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.coverage';
 CREATE AGGREGATE btml.coverage(y float8, lower float8, upper float8) (
-    SFUNC = btml_internal.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.coverage(y float8, lower float8, upper float8, weight float8) (
-    SFUNC = btml_internal.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.coverage(float8, float8, float8) IS
@@ -422,11 +422,11 @@ CREATE FUNCTION btml_internal.nll_normal_accumulate(btml.metric_sums, float8, fl
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_nll_normal_accumulate';
 COMMENT ON FUNCTION btml_internal.nll_normal_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.nll_normal';
 CREATE AGGREGATE btml.nll_normal(y float8, mean float8, sd float8) (
-    SFUNC = btml_internal.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.nll_normal(y float8, mean float8, sd float8, weight float8) (
-    SFUNC = btml_internal.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.nll_normal(float8, float8, float8) IS
@@ -444,11 +444,11 @@ CREATE FUNCTION btml_internal.crps_normal_accumulate(btml.metric_sums, float8, f
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_crps_normal_accumulate';
 COMMENT ON FUNCTION btml_internal.crps_normal_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.crps_normal';
 CREATE AGGREGATE btml.crps_normal(y float8, mean float8, sd float8) (
-    SFUNC = btml_internal.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.crps_normal(y float8, mean float8, sd float8, weight float8) (
-    SFUNC = btml_internal.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.crps_normal(float8, float8, float8) IS
@@ -466,11 +466,11 @@ CREATE FUNCTION btml_internal.nll_student_t_accumulate(btml.metric_sums, float8,
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_nll_student_t_accumulate';
 COMMENT ON FUNCTION btml_internal.nll_student_t_accumulate(btml.metric_sums, float8, float8, float8, float8, float8) IS 'transition function of btml.nll_student_t';
 CREATE AGGREGATE btml.nll_student_t(y float8, location float8, scale float8, df float8) (
-    SFUNC = btml_internal.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.nll_student_t(y float8, location float8, scale float8, df float8, weight float8) (
-    SFUNC = btml_internal.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.nll_student_t(float8, float8, float8, float8) IS
@@ -490,9 +490,9 @@ LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'b
 COMMENT ON FUNCTION btml_internal.exact_sum_accumulate(btml.metric_sums, float8) IS 'transition function of btml.exact_sum';
 COMMENT ON FUNCTION btml_internal.exact_sum_remove(btml.metric_sums, float8) IS 'inverse transition function of btml.exact_sum';
 CREATE AGGREGATE btml.exact_sum(x float8) (
-    SFUNC = btml_internal.exact_sum_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    SFUNC = btml_internal.exact_sum_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml_internal.metric_sums_combine,
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE, MSFUNC = btml_internal.exact_sum_accumulate,
-    MINVFUNC = btml_internal.exact_sum_remove, MSTYPE = btml.metric_sums, MSSPACE = 1280,
+    MINVFUNC = btml_internal.exact_sum_remove, MSTYPE = btml.metric_sums, MSSPACE = 2304,
     MFINALFUNC = btml_internal.metric_sums_final
 );
 COMMENT ON AGGREGATE btml.exact_sum(float8) IS

@@ -15,7 +15,7 @@ namespace {
 struct SumsContent : MetricSums {
     static constexpr const char* type_name = "btml.metric_sums";
     static constexpr const char* what = "the sums";
-    static constexpr const char* too_large_hint = ""; // they have a few hundred bytes
+    static constexpr const char* too_large_hint = ""; // they have a few thousand bytes
 
     explicit SumsContent(MemoryBudget& budget) : MetricSums(budget) {}
     explicit SumsContent(MetricSums sums) : MetricSums(std::move(sums)) {}

@@ -208,7 +208,6 @@ static void check_split(const EnumeratedSet& set, const Split& split) {
 }
 
 void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
-    static constexpr int64_t max_value = int64_t{1} << max_sum_bits; // of a leaf
     std::set<int> split_nodes;
     const auto check_leaf = [&](int node) {
         require_valid(node >= 0 && node < set.nodes() && !split_nodes.contains(node));
@@ -266,7 +265,7 @@ void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
                 const int node = arguments.next_as<int>();
                 check_leaf(node);
                 const int64_t value = arguments.next();
-                require_valid(value >= -max_value && value <= max_value);
+                require_valid(set.scores().is_value(value));
                 leaves.push_back({node, {}, value});
             }
             set.add(leaves);

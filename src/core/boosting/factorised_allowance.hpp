@@ -17,8 +17,8 @@ struct Allowance {
     int known_trees = 0; // a model that training starts with has them: nothing is summed for them
 };
 
-// Thrown where the trees that are left would take longer than the allowance. Not an Error: who gave the allowance
-// catches it and trains with the rows of the join held.
+// Thrown where the trees that are left would take longer than the allowance, or would be less exact. Not an Error: who
+// gave the allowance catches it and trains with the rows of the join held.
 struct NotWorthIt {
     std::string reason; // for people
 };

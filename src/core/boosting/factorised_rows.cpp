@@ -55,6 +55,7 @@ static void weigh_each(Buffer<double>& weights, uint64_t rows) {
 Populations::Populations(Dataset& dataset, const GroupedJoin& join, const Options& options, const Count& count,
                          RunContext& context)
     : join_(join), options_(options), target_table_(dataset.target_table), context_(context) {
+    if (count_other_than_one(dataset.weight) == 0) dataset.weight.clear();
     const auto [exponent, shift] = scale_of_weights(dataset.weight);
     units_ = {!dataset.weight.empty(), exponent, shift, 0};
     for (double& w : dataset.weight) w = std::ldexp(w, -exponent);

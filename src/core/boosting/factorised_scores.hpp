@@ -14,10 +14,11 @@ class FactorisedScores : public SquaredLoss<Scores> {
   public:
     // Takes the targets of the target table's rows, and the weight of the join rows that each has in the training set
     // and in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. bases: as in
-    // LossOptions. Error out_of_range for a target that is too large.
+    // LossOptions. Error out_of_range for a target that is too large; NotWorthIt where few
+    // targets are so far from all others that sums would lose these.
     FactorisedScores(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out,
                      const WeightUnits& weights, const std::vector<double>& bases, Buffer<double>& values,
-                     RunContext& context);
+                     ThreadTeam& team, RunContext& context);
 
     // Σ weight · residual of values times this is a histogram's sum.
     double sum_scale() const { return std::ldexp(weights_.shifted(1), -sum_shift_); }
@@ -35,13 +36,15 @@ class FactorisedScores : public SquaredLoss<Scores> {
     struct Rows {
         const Buffer<double>&target, &train, &held_out;
     };
-    void choose_grid(const Rows& rows, Buffer<double>& values, RunContext& context);
+    void choose_grid(const Rows& rows, Buffer<double>& values, ThreadTeam& team, RunContext& context);
+    double usual_size(const Rows& rows, double most, ThreadTeam& team, RunContext& context) const;
     double sum_squares(const Rows& rows, int grid, RunContext& context) const;
     void start_losses(const Rows& rows, const Buffer<double>& values, RunContext& context);
     void refine_sums();
 
     const WeightUnits weights_;
     const double train_weight_, holdout_weight_;
+    double usual_ = 0;           // the size of usual residuals before the first tree
     double holdout_squares_ = 0; // Σ weight · residual²
 };
 

@@ -79,7 +79,7 @@ RowWeights FactorisedSet::start_scores(Dataset& dataset, const std::vector<doubl
     const auto sum = [](const Buffer<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); };
     populations_.set_total(sum(train[target_table_]) + sum(held_out));
     scores_.emplace(dataset.target, train[target_table_], held_out, populations_.units(), bases, residuals_.values(),
-                    context_);
+                    team_, context_);
     dataset.target.clear();
     return train;
 }

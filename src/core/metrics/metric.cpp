@@ -11,12 +11,12 @@ static bool is_negative_zero(double x) {
 }
 
 // The second sum counts negative zeros, which add up to one where there is nothing else.
-static void add_plain(const double* row, double weight, ExactSum* sums) {
+static void add_plain(const double* row, double weight, WideSum* sums) {
     sums[0].add(*row);
     if (is_negative_zero(*row)) [[unlikely]]
         sums[1].add(weight);
 }
-static std::optional<double> plain(const ExactSum* sums, const ExactSum& weight) {
+static std::optional<double> plain(const WideSum* sums, const WideSum& weight) {
     const double sum = sums[0].value();
     return sum == 0 && sums[1] == weight ? -0.0 : sum;
 }

@@ -23,10 +23,10 @@ struct Metric {
     int sums;
     // Adds a row, which has so many numbers as `arguments` says, to the sums. weight is finite and not negative. Error
     // out_of_range, naming the argument, for numbers that the metric does not take, and where a term overflows.
-    void (*add)(const double* row, double weight, ExactSum* sums);
+    void (*add)(const double* row, double weight, WideSum* sums);
     // What the sums make, where the weights add up to `weight` > 0; nothing where that is not defined. Error
     // out_of_range where it overflows.
-    std::optional<double> (*result)(const ExactSum* sums, const ExactSum& weight);
+    std::optional<double> (*result)(const WideSum* sums, const WideSum& weight);
     // The argument that must be the same in every row, counted from 0, and its name.
     int parameter = -1;
     const char* parameter_name = nullptr;

@@ -13,7 +13,7 @@ void MetricSums::start(const Metric& metric, bool weighted) {
                     format("a state of metric \"%s\" cannot take rows of metric \"%s\"%s", metric_->name, metric.name,
                            metric_ == &metric ? " with other weights" : ""));
     sums_.resize(static_cast<size_t>(metric.sums) + weighted);
-    std::fill(sums_.begin(), sums_.end(), ExactSum());
+    std::fill(sums_.begin(), sums_.end(), WideSum());
     metric_ = &metric;
     weighted_ = weighted;
 }
@@ -53,7 +53,7 @@ bool MetricSums::remove(double x) {
 
 std::optional<double> MetricSums::result() const {
     if (rows_ == 0) return std::nullopt;
-    ExactSum weight;
+    WideSum weight;
     if (weighted_)
         weight = sums_[metric_->sums];
     else
@@ -67,7 +67,7 @@ static constexpr size_t fixed_bytes = 1 + 1 + 8 + 8;
 
 size_t MetricSums::flat_size() const noexcept {
     size_t size = metric_ ? fixed_bytes : 0;
-    for (const ExactSum& sum : sums_) size += sum.flat_size();
+    for (const WideSum& sum : sums_) size += sum.flat_size();
     return size;
 }
 
@@ -78,7 +78,7 @@ void MetricSums::flatten(std::byte* to) const noexcept {
     *to++ = static_cast<std::byte>(weighted_);
     for (const uint64_t field : {rows_, std::bit_cast<uint64_t>(parameter_)})
         for (int byte = 0; byte < 8; byte++) *to++ = static_cast<std::byte>(field >> (8 * byte));
-    for (const ExactSum& sum : sums_) to = sum.flatten(to);
+    for (const WideSum& sum : sums_) to = sum.flatten(to);
 }
 
 MetricSums MetricSums::parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
@@ -92,7 +92,7 @@ MetricSums MetricSums::parse(std::span<const std::byte> bytes, MemoryBudget& bud
     state.rows_ = reader.get<uint64_t>();
     state.parameter_ = reader.get_finite();
     if (state.rows_ == 0) corrupt_model("It has no rows.");
-    for (ExactSum& sum : state.sums_) sum = ExactSum::parse(reader);
+    for (WideSum& sum : state.sums_) sum = WideSum::parse(reader);
     reader.finish();
     return state;
 }

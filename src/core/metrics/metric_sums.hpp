@@ -37,8 +37,8 @@ class MetricSums {
     const Metric* metric_ = nullptr; // null: no row yet
     bool weighted_ = false;
     uint64_t rows_ = 0;
-    double parameter_ = 0;  // 0 also where the metric has none
-    Buffer<ExactSum> sums_; // the metric's, then the weights'
+    double parameter_ = 0; // 0 also where the metric has none
+    Buffer<WideSum> sums_; // the metric's, then the weights'
 };
 
 } // namespace btml::metrics

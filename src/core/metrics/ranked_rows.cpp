@@ -110,19 +110,20 @@ std::optional<double> RankedRows::auc_of(Buffer<Ranked>& rows, RunContext& conte
     sort(rows, context);
     Total<Ranked> positive, negative, negative_here; // here: among the rows of one score
     double above = 0;                                // the weight of positive rows with higher scores
-    ExactSum twice; // the weight of pairs in order, those of equal scores half, times 2
+    WideSum twice; // the weight of pairs in order, those of equal scores half, times 2
     const auto add = [&](size_t i) {
         if (rows[i].relevance > 0) return positive.add(rows[i]);
         negative.add(rows[i]);
         negative_here.add(rows[i]);
     };
     for_each_tie(rows, context, add, [&] {
-        twice.add(require_no_overflow(negative_here.value() * (above + positive.value())));
+        twice.add(ScaledNumber(negative_here.value()) * ScaledNumber(require_no_overflow(above + positive.value())));
         above = positive.value();
         negative_here = {};
     });
     if (!(positive.value() > 0 && negative.value() > 0)) return std::nullopt;
-    return std::min(1.0, twice.value() / positive.value() / (2 * negative.value()));
+    const ScaledNumber pairs = ScaledNumber(positive.value()) * ScaledNumber(negative.value());
+    return std::min(1.0, (twice.scaled() / pairs).nearest() / 2);
 }
 
 template <class Ranked>

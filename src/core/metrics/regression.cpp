@@ -7,48 +7,55 @@ static double error_of(const double* row) {
     return require_no_overflow(require_finite("y", row[0]) - require_finite("prediction", row[1]));
 }
 
-static double squared_error(const double* row) {
-    const double error = error_of(row);
-    return error * error;
-}
-
 static double absolute_error(const double* row) {
     return std::abs(error_of(row));
 }
 
-static std::optional<double> root_of_mean(const ExactSum* sums, const ExactSum& weight) {
-    return std::sqrt(*mean(sums, weight));
+static std::optional<double> root_of_mean(const WideSum* sums, const WideSum& weight) {
+    const ScaledNumber mean = sums->scaled() / weight.scaled();
+    const int odd = mean.exponent & 1;
+    return std::ldexp(std::sqrt(std::ldexp(mean.mantissa, odd)), (mean.exponent - odd) / 2);
 }
 
 // Sums: squared errors, y, y².
-static void add_r2(const double* row, double weight, ExactSum* sums) {
-    const double y = row[0];
-    add_mean<squared_error>(row, weight, &sums[0]);
+static void add_r2(const double* row, double weight, WideSum* sums) {
+    add_mean_square<error_of>(row, weight, &sums[0]);
     // weight · y in two parts, so that equal targets have no variance at all.
-    const double high = require_no_overflow(weight * y), low = std::fma(weight, y, -high);
+    const ScaledNumber w(weight), y(row[0]);
+    const int exponent = w.exponent + y.exponent;
+    const double product = w.mantissa * y.mantissa;
+    const ScaledNumber high(product, exponent), low(std::fma(w.mantissa, y.mantissa, -product), exponent);
     sums[1].add(high);
     add_product(high, y, sums[2]);
-    if (low == 0) return;
+    if (low.mantissa == 0) return;
     sums[1].add(low);
     add_product(low, y, sums[2]);
 }
 
-// Adds factor · a · b.
-static void add_exact_product(ExactSum a, const ExactSum& b, double factor, ExactSum& sum) {
-    while (const double a_part = factor * a.take_value()) {
-        ExactSum rest = b;
-        while (const double b_part = rest.take_value()) add_product(a_part, b_part, sum);
+// Adds a · b · 2^exponent, or takes it away.
+static void add_exact_product(WideSum a, const WideSum& b, int exponent, bool negative, WideSum& sum) {
+    for (;;) {
+        ScaledNumber part = a.take_part();
+        if (part.mantissa == 0) return;
+        if (negative) part.mantissa = -part.mantissa;
+        part.exponent += exponent;
+        WideSum rest = b;
+        for (ScaledNumber other = rest.take_part(); other.mantissa != 0; other = rest.take_part())
+            add_product(part, other, sum);
     }
 }
 
-static std::optional<double> r2_of(const ExactSum* sums, const ExactSum& weight) {
-    // The squares about the mean: Σ y² − (Σ y)²/Σ w; the difference is exact, whatever the mean is.
-    ExactSum scaled;
-    add_exact_product(weight, sums[2], 1, scaled);
-    add_exact_product(sums[1], sums[1], -1, scaled);
-    const double squares = scaled.value() / weight.value();
-    if (!(squares > 0)) return std::nullopt;
-    return 1 - require_no_overflow(sums[0].value() / squares);
+static std::optional<double> r2_of(const WideSum* sums, const WideSum& weight) {
+    // The squares about the mean: Σ y² − (Σ y)²/Σ w, here times Σ w and a power of two; the difference is exact,
+    // whatever the mean is.
+    const ScaledNumber squares = weight.scaled() * sums[2].scaled();
+    WideSum about_mean;
+    add_exact_product(weight, sums[2], -squares.exponent, false, about_mean);
+    add_exact_product(sums[1], sums[1], -squares.exponent, true, about_mean);
+    const ScaledNumber variation = about_mean.scaled();
+    if (!(variation.mantissa > 0)) return std::nullopt;
+    const ScaledNumber unexplained = sums[0].scaled() * weight.scaled() / variation;
+    return 1 - require_no_overflow(std::ldexp(unexplained.mantissa, unexplained.exponent - squares.exponent));
 }
 
 // Koenker, Bassett: Regression Quantiles (Econometrica 46, 1978).
@@ -72,7 +79,7 @@ static double poisson_unit_deviance(const double* row) {
                                           : y * (natural_logarithm(y) - natural_logarithm(mean)) - y + mean);
 }
 
-constinit const Metric rmse{"rmse", 2, Better::lower, 1, add_mean<squared_error>, root_of_mean};
+constinit const Metric rmse{"rmse", 2, Better::lower, 1, add_mean_square<error_of>, root_of_mean};
 constinit const Metric mae{"mae", 2, Better::lower, 1, add_mean<absolute_error>, mean};
 constinit const Metric r2{"r2", 2, Better::higher, 3, add_r2, r2_of};
 constinit const Metric poisson_deviance{"poisson_deviance", 2, Better::lower, 1, add_mean<poisson_unit_deviance>, mean};

@@ -42,10 +42,4 @@ double require_no_overflow(double term) {
     return term;
 }
 
-void add_product(double a, double b, ExactSum& sum) {
-    const double product = require_no_overflow(a * b);
-    sum.add(product);
-    sum.add(std::fma(a, b, -product));
-}
-
 } // namespace btml::metrics

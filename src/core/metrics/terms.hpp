@@ -19,8 +19,12 @@ double require_probability(const char* name, double x);
 // Error out_of_range for a term that is not finite, of numbers that are.
 double require_no_overflow(double term);
 
-// Adds a · b, of which no digit is lost unless it is beneath the least double. Error out_of_range: overflow.
-void add_product(double a, double b, ExactSum& sum);
+// Adds a · b, of which no digit is lost that the sum has.
+inline void add_product(const ScaledNumber& a, const ScaledNumber& b, WideSum& sum) {
+    const double product = a.mantissa * b.mantissa;
+    sum.add(ScaledNumber(product, a.exponent + b.exponent));
+    sum.add(ScaledNumber(std::fma(a.mantissa, b.mantissa, -product), a.exponent + b.exponent));
+}
 
 // Returns ln x of a positive x, the same bits on every processor: training stops by metrics.
 inline double natural_logarithm(double x) {
@@ -33,13 +37,21 @@ inline double natural_logarithm_1p(double x) {
     return logarithm(sum) - ((sum - 1) - x) / sum;
 }
 
-// The weighted mean of a term.
+// The weighted mean of a term. Neither the product with a weight nor the sum need be within the range of doubles.
 template <double (*term)(const double* row)>
-void add_mean(const double* row, double weight, ExactSum* sums) {
-    sums->add(require_no_overflow(weight * term(row)));
+void add_mean(const double* row, double weight, WideSum* sums) {
+    const double x = require_no_overflow(term(row));
+    weight == 1 ? sums->add(x) : sums->add(ScaledNumber(weight) * ScaledNumber(x));
 }
-inline std::optional<double> mean(const ExactSum* sums, const ExactSum& weight) {
-    return sums->value() / weight.value();
+inline std::optional<double> mean(const WideSum* sums, const WideSum& weight) {
+    return require_no_overflow((sums->scaled() / weight.scaled()).nearest());
+}
+
+// The same of the term's square.
+template <double (*term)(const double* row)>
+void add_mean_square(const double* row, double weight, WideSum* sums) {
+    const ScaledNumber x(term(row));
+    sums->add(ScaledNumber(weight) * (x * x));
 }
 
 } // namespace btml::metrics

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -204,25 +205,60 @@ TEST(ExactSum, InfinitiesAndNaN) {
     ExactSum a, b;
     a.add(infinity);
     b.add(-infinity);
-    EXPECT_TRUE(caught([&] { (void)a.take_value(); }).thrown);
+    EXPECT_TRUE(caught([&] { (void)a.take_part(); }).thrown);
     a.add(b);
     EXPECT_TRUE(std::isnan(a.value()));
 }
 
-TEST(ExactSum, PartsAddUp) {
+template <class Sum>
+void expect_parts_add_up(int exponent) {
     for (uint64_t seed = 0; seed < 300; seed++) {
-        ExactSum sum;
-        for (const double x : random_terms(seed)) sum.add(x);
-        ExactSum rest = sum, again;
-        double before = infinity;
-        while (const double part = rest.take_value()) {
-            EXPECT_LE(std::abs(part), before * 0x1p-52) << seed;
-            before = std::abs(part);
+        Sum sum;
+        for (const double x : random_terms(seed)) sum.add(ScaledNumber(x, exponent));
+        Sum rest = sum, again;
+        for (int before = INT_MAX;;) {
+            const ScaledNumber part = rest.take_part();
+            if (part.mantissa == 0) break;
+            EXPECT_LE(part.exponent, before - 52) << seed;
+            before = part.exponent;
             again.add(part);
         }
         EXPECT_EQ(again, sum) << seed;
-        EXPECT_EQ(rest, ExactSum()) << seed;
+        EXPECT_EQ(rest, Sum()) << seed;
     }
+}
+
+TEST(ExactSum, PartsAddUp) {
+    expect_parts_add_up<ExactSum>(0);
+}
+
+TEST(WideSum, PartsAddUpWhereNoDoubleHoldsThem) {
+    for (const int exponent : {-2148, -1500, 0, 1500, 2047}) expect_parts_add_up<WideSum>(exponent);
+}
+
+TEST(WideSum, HasTheValuesOfAnExactSumAtAnyScale) {
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        ExactSum exact;
+        WideSum same, small, large;
+        for (const double x : random_terms(seed)) {
+            exact.add(x);
+            same.add(x);
+            small.add(ScaledNumber(x, -2000));
+            large.add(ScaledNumber(x, 2000));
+        }
+        EXPECT_EQ(same.nearest(), exact.nearest()) << seed;
+        EXPECT_EQ(small.scaled().mantissa, exact.scaled().mantissa) << seed;
+        EXPECT_EQ(large.scaled().mantissa, exact.scaled().mantissa) << seed;
+    }
+}
+
+TEST(WideSum, NumbersBeyondItsDigitsAreRefusedOrLeftOut) {
+    WideSum sum;
+    EXPECT_EQ(caught([&] { sum.add(ScaledNumber(1, 5000)); }).code, ErrorCode::out_of_range);
+    sum.add(ScaledNumber(1, -3222));
+    sum.add(ScaledNumber(1, -3223));
+    sum.add(ScaledNumber(1, -9000));
+    EXPECT_EQ(sum.scaled().exponent, -3221);
 }
 
 std::vector<std::byte> flat(const ExactSum& sum) {

@@ -304,7 +304,7 @@ class StarTraining {
         : tables_(tables), rows_(rows), keys_(keys), values_(values) {}
 
     FitResult fit(const Options& options, RunContext& context, Way way,
-                  double max_nanoseconds = std::numeric_limits<double>::infinity()) const {
+                  double max_nanoseconds = std::numeric_limits<double>::infinity(), double far = 0) const {
         Random random(3);
         relational::test::PlainJoin plain;
         const auto count = static_cast<size_t>(rows_);
@@ -338,6 +338,7 @@ class StarTraining {
             Buffer<double>& target = add("y");
             for (size_t i = 0; i < count; i++)
                 target.push_back(5 * table.columns[0].numbers[i] / values_ + of_key[i % of_key.size()] + random.unit());
+            target[0] += far;
             plan.target = {0, 1};
         }
         GroupedJoin grouped(join, context);
@@ -387,6 +388,19 @@ TEST(Factorised, QueriesTakeOverFromCells) {
     Options fewer = options;
     fewer.trees = 2;
     EXPECT_NE(training.fit(fewer, context, Way::automatic).residuals, "residuals by pairs of leaves");
+}
+
+// Sums of doubles would lose usual targets beside a far one; rows that are held keep them.
+TEST(Factorised, IsGivenUpWhereATargetIsFarFromAllOthers) {
+    const Options options = star_options();
+    const StarTraining training(2, 3'000, 300, 3);
+    QuietContext context;
+    const auto fit_beside = [&](double far) {
+        return training.fit(options, context, Way::automatic, std::numeric_limits<double>::infinity(), far);
+    };
+    EXPECT_FALSE(fit_beside(1e4).model.trees.empty());
+    for (const double far : {1e12, -1e30, 1e100}) EXPECT_THROW(fit_beside(far), factorised::NotWorthIt);
+    EXPECT_EQ(context.memory().used(), 0u);
 }
 
 // What is given up in some time is given up in less, and leaves nothing behind; with enough time nothing changes.

@@ -153,6 +153,26 @@ TEST(Objectives, EqualWeightsAreNoWeights) {
         }
 }
 
+// Weights of one are no weights: rows take no longer than without.
+TEST_P(EveryObjective, WeightsOfOneAreNone) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        Fit fit(seed, GetParam());
+        fit.data.weight.clear();
+        fit.options.early_stopping = 0; // the halves of held-out rows go by all columns
+        const Model plain = fit_plain(fit.data, fit.options);
+        fit.data.weight.assign(fit.data.target.size(), 1);
+        Model weighted = fit_plain(fit.data, fit.options);
+        EXPECT_TRUE(bytes_of(uncalibrated(std::move(weighted))) == bytes_of(uncalibrated(plain))) << seed;
+        QuietContext context;
+        ThreadTeam team(context);
+        Dataset dataset = to_dataset(fit.data, context);
+        EXPECT_FALSE(TrainingRows(dataset, team, context).weighted());
+        fit.data.weight[0] = 2;
+        Dataset other = to_dataset(fit.data, context);
+        EXPECT_TRUE(TrainingRows(other, team, context).weighted());
+    }
+}
+
 TEST(Objectives, LossesOfAnySizeAreKept) {
     for (const double factor : {1e-300, 1e-30, 1.0, 1e30, 1e140}) {
         Fit fit(0, ObjectiveNumber::absolute);
@@ -249,6 +269,80 @@ TEST(Objectives, LossesMayBeBeyondFloats) {
             EXPECT_EQ(large.log.back().train_loss, std::ldexp(small.log.back().train_loss, power));
             EXPECT_EQ(*large.log.back().holdout_loss, std::ldexp(*small.log.back().holdout_loss, power));
         }
+}
+
+// Mean absolute error over all rows but the first, the target of which is `far`.
+double error_beside(double far, ObjectiveNumber objective, bool held_out) {
+    PlainData data = materialise(random_data({.rows = 3000, .dimensions = 0, .features = 2, .categories = false}, 5));
+    Random random(7);
+    for (size_t row = 0; row < data.rows; row++) {
+        for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
+        data.target[row] = std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row];
+    }
+    data.weight.clear();
+    data.holdout_table = held_out ? 0 : -1;
+    data.holdout.assign(held_out ? data.rows : 0, 0);
+    Options options;
+    options.objective = objective;
+    options.trees = 100;
+    if (objective == ObjectiveNumber::quantile) options.alpha = 0.5;
+    if (held_out) {
+        for (size_t row = 0; row < data.rows; row += 10) data.holdout[row] = 1;
+        options.early_stopping = 5;
+    }
+    const std::vector<double> plain = data.target;
+    if (far != 0) data.target[0] = far;
+    const Model model = fit_plain(data, options);
+    double sum = 0;
+    for (size_t row = 1; row < data.rows; row++)
+        sum += std::fabs(predict_by_walking(model, data.features_of(row)) - plain[row]);
+    return sum / static_cast<double>(data.rows - 1);
+}
+
+// Of far targets the sign of the residual counts, and others keep their precision, also where one is held out.
+TEST(Objectives, FarTargetsCostOthersNothing) {
+    for (const ObjectiveNumber objective :
+         {ObjectiveNumber::absolute, ObjectiveNumber::huber, ObjectiveNumber::quantile})
+        for (const bool held_out : {false, true}) {
+            const double without = error_beside(0, objective, held_out);
+            EXPECT_LT(without, 0.03);
+            for (const double far : {1e6, -1e10, 1e15, 1e30, -1e100, 1e149}) {
+                if (held_out && std::fabs(far) > 1e10) continue; // a mean loss of so much hides the others
+                EXPECT_LT(error_beside(far, objective, held_out), 1.2 * without + 0.001)
+                    << name_of(objective) << ' ' << far << ' ' << held_out;
+            }
+        }
+}
+
+// A far target is soon alone in its leaf, and what others gain does not pass for rounding beside it.
+TEST(Objectives, FarTargetsLeaveTheSquaredLossOfOthers) {
+    const auto others = [](double far, bool weighted) {
+        PlainData data =
+            materialise(random_data({.rows = 5000, .dimensions = 0, .features = 2, .categories = false}, 5));
+        Random random(7);
+        for (size_t row = 0; row < data.rows; row++) {
+            for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
+            data.target[row] = std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row];
+        }
+        data.holdout_table = -1;
+        data.weight.clear();
+        if (weighted) data.weight.assign(data.rows, 2.5);
+        const std::vector<double> plain = data.target;
+        if (far != 0) data.target[0] = far;
+        Options options;
+        options.trees = 100;
+        options.learning_rate = 0.3;
+        options.min_leaf_rows = 1;
+        const Model model = fit_plain(data, options);
+        double sum = 0;
+        for (size_t row = 1; row < data.rows; row++)
+            sum += std::fabs(predict_by_walking(model, data.features_of(row)) - plain[row]);
+        return sum / static_cast<double>(data.rows - 1);
+    };
+    for (const bool weighted : {false, true}) {
+        const double without = others(0, weighted);
+        for (const double far : {1e6, 1e8, -1e10}) EXPECT_LT(others(far, weighted), 1.5 * without) << far;
+    }
 }
 
 // A few rows that differ from all others would have steps without end.

@@ -122,6 +122,16 @@ TEST(RankedRows, AgreeWithTheirDefinitions) {
         }
 }
 
+// Products of two weights need not be within the range of doubles.
+TEST(RankedRows, AucDoesNotDependOnTheUnitOfWeights) {
+    for (const double unit : {1e-250, 1e-150, 1.0, 1e150, 1e250}) {
+        Ranked ranked;
+        for (Example example : {Example{1, 3, 2}, Example{0, 2, 1}, Example{1, 1, 1}, Example{0, 1, 4}})
+            ranked.rows.add(example.relevance, example.score, example.weight * unit);
+        EXPECT_NEAR(*ranked.rows.auc(ranked.quiet), 12.0 / 15, 1e-15) << unit;
+    }
+}
+
 TEST(RankedRows, NdcgAgreesWithItsDefinition) {
     for (uint64_t seed = 0; seed < 1'000; seed++) {
         Ranked ranked;

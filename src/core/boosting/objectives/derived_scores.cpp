@@ -195,8 +195,12 @@ void DerivedScores::gather(const RowList& rows, Stats* out) const {
     }
     round_derivatives(from, rows.count, std::ldexp(1, residual_grid_), std::ldexp(1, hessian_grid_), out);
     if (!training_.weighted()) return;
-    for (size_t i = 0; i < rows.count; i++)
-        out[i] = {training_.weigh(rows[i], out[i].sum), std::max<int64_t>(1, training_.weigh(rows[i], out[i].hessian))};
+    for (size_t i = 0; i < rows.count; i++) {
+        prefetch_weight_ahead(training_, rows, i);
+        const int64_t weight = training_.weight(rows[i]);
+        out[i] = {training_.weigh_by(weight, out[i].sum),
+                  std::max<int64_t>(1, training_.weigh_by(weight, out[i].hessian))};
+    }
 }
 
 void DerivedScores::gather_tallies(const RowList& rows, Tally* out) const {

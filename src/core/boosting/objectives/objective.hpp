@@ -58,17 +58,21 @@ int64_t units_of(double number, double unit, double most);
 // Knows where training stands: what the trees so far leave of the loss, however the rows are held.
 class Scores {
   public:
+    static constexpr int64_t max_value = int64_t{1} << 62;
+
     virtual ~Scores() = default;
 
     // Every row's scores before the first tree: one, or one for each label where every iteration has a tree for each.
     virtual std::vector<double> bases() const = 0;
     virtual SumUnits units() const = 0;
-    // Returns what a leaf with these sums should add to the scores of its rows, rounded to a number of units of the
-    // grid that a double holds exactly; and that as a number.
+    // Returns what a leaf with these sums should add to the scores of its rows, as a whole number that stands for one
+    // that a double holds exactly; and that as a number.
     virtual int64_t leaf_value(Stats total, const LeafRule& rule) const = 0;
     virtual double to_number(int64_t value) const = 0;
     // Returns the value that is nearest to a number. Error out_of_range for one so large that sums would overflow.
     virtual int64_t to_value(double number) const = 0;
+    // Says whether it may be a leaf's value: another process may send anything.
+    virtual bool is_value(int64_t value) const { return value >= -max_value && value <= max_value; }
     // Returns what the log reports: the mean loss; of squared loss, without the half.
     virtual double train_loss() const = 0;
     virtual std::optional<double> holdout_loss() const = 0;

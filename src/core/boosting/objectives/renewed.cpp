@@ -1,10 +1,12 @@
 // Losses of the absolute error and their like: leaves are not a Newton step but the quantile of their rows' residuals
 // (of huber, Friedman's step from their median: Greedy Function Approximation, §4.4).
 //
-// A training row's residual y − F is an integer on a grid of a power of two, of at most 51 bits at first. The gradient
-// follows from it alone, and the hessian is 1.
+// A row's residual y − F is a double, from which the same numbers are subtracted in the same order however the join is
+// held. Those of ordinary rows and the leaves' values are multiples of a power of two far below them, so that equal
+// residuals stay equal; far ones, of which signs count, are as exact as a double can be and cost the others nothing.
+// The gradient follows from the residual alone, and the hessian is 1.
+#include "core/base/exact_sum.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
-#include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/table.hpp"
 #include "core/boosting/objectives/weighted_quantile.hpp"
 #include "core/boosting/rows/number_grid.hpp"
@@ -16,7 +18,7 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr int residual_bits = 51, max_residual_bits = 60, gradient_bits = 30;
+constexpr int residual_bits = 51, gradient_bits = 30;
 constexpr double median = 0.5;
 
 // Which loss it is.
@@ -34,8 +36,10 @@ class RenewedScores final : public RowScores {
     std::vector<double> bases() const override { return {base_}; }
     SumUnits units() const override;
     int64_t leaf_value(Stats, const LeafRule&) const override { return 0; } // it is renewed
-    double to_number(int64_t value) const override { return static_cast<double>(value) * unit_; }
-    int64_t to_value(double number) const override { return units_of(number, unit_, 0x1p61); }
+    // A value is the bits of the number.
+    double to_number(int64_t value) const override { return std::bit_cast<double>(value); }
+    int64_t to_value(double number) const override { return std::bit_cast<int64_t>(number); }
+    bool is_value(int64_t value) const override { return std::isfinite(to_number(value)); }
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     bool renews() const override { return true; }
@@ -51,45 +55,44 @@ class RenewedScores final : public RowScores {
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
     const TrainingRows& training() const override { return training_; }
     HeldOutRow held_out_row(uint32_t row) const override {
-        return {std::bit_cast<double>(residuals_[row]), 0, static_cast<double>(training_.weight(row)), false};
+        return {residuals_[row], 0, static_cast<double>(training_.weight(row)), false};
     }
 
   private:
-    struct Passed {
-        LossSums losses;
-        uint64_t largest = 0; // residual of a training row
+    // Sums of weight · loss. Exact, a weight that is a whole number is so many copies of the row.
+    struct Losses {
+        WideSum trained, held_out;
 
-        Passed& operator+=(const Passed& other) {
-            losses += other.losses;
-            largest = std::max(largest, other.largest);
+        Losses& operator+=(const Losses& other) {
+            trained.add(other.trained);
+            held_out.add(other.held_out);
             return *this;
         }
     };
 
-    int64_t gradient(int64_t residual) const;
-    double huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, int64_t middle) const;
+    int64_t gradient(double residual) const;
+    double quantile(const std::vector<const RowSet*>& rows, const RowIndex& index) const;
+    double huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, double middle) const;
     double loss(double residual) const;
-    Passed pass_rows() const;
     void check_target(const Buffer<double>& target) const;
     double best_base(const Buffer<double>& target) const;
     void set_residuals(const Buffer<double>& target);
+    int grid_of(const Buffer<double>& target) const;
+    double on_grid(double x) const;
     void choose_delta();
-    void finish(const Passed& passed);
-    void coarsen(int bits);
+    void sum_losses();
 
     const Form form_;
     const TrainingRows& training_;
     ThreadTeam& team_;
-    Buffer<int64_t> residuals_; // of a held-out row: the bits of a double, which no outlier overflows
+    Buffer<double> residuals_;
     double base_ = 0;
-    int grid_ = 0, key_bits_ = max_residual_bits; // no residual has more bits
-    double unit_ = 1;                             // 2^-grid
+    int grid_ = 0; // ordinary residuals and values are multiples of 2^-grid
     int gradient_bits_;
     int64_t up_, down_;      // gradients of positive and negative residuals, of huber unused
-    int64_t delta_ = 1;      // of huber, on the grid
-    int shift_ = 0;          // of huber: gradients are so many bits coarser than residuals
+    double delta_ = 1;       // of huber
+    int gradient_grid_ = 0;  // of huber: a gradient is an integer · 2^-gradient_grid
     double first_delta_ = 0; // of huber: losses go by it
-    LossGrid loss_grid_;
     double train_loss_ = 0;
     std::optional<double> holdout_loss_;
 };
@@ -109,10 +112,9 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
     set_residuals(target);
     if (form_.huber) {
         choose_delta();
-        first_delta_ = to_number(delta_);
+        first_delta_ = delta_;
     }
-    loss_grid_ = LossGrid(pass_rows().losses.largest);
-    finish(pass_rows());
+    sum_losses();
 }
 
 void RenewedScores::check_target(const Buffer<double>& target) const {
@@ -132,24 +134,46 @@ double RenewedScores::best_base(const Buffer<double>& target) const {
     }));
 }
 
+// The grid goes by the geometric mean of the residuals' magnitudes, which a few far ones hardly move.
+int RenewedScores::grid_of(const Buffer<double>& target) const {
+    struct Exponents {
+        int128 sum = 0, weight = 0;
+        Exponents& operator+=(const Exponents& other) {
+            sum += other.sum;
+            weight += other.weight;
+            return *this;
+        }
+    };
+    TeamSums<Exponents> exponents(team_);
+    for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
+        const double residual = target[training_.target_row(row)] - base_;
+        if (residual == 0) return;
+        const int128 weight = training_.weight(row);
+        exponents[worker] += {weight * std::ilogb(residual), weight};
+    });
+    const Exponents all = exponents.total();
+    if (all.weight == 0) return 0;
+    const bool is_below = all.sum % all.weight < 0; // rounded down, whatever the unit
+    return residual_bits - static_cast<int>(all.sum / all.weight - int128{is_below});
+}
+
+double RenewedScores::on_grid(double x) const {
+    constexpr int mantissa_bits = 52;
+    if (!(std::fabs(x) < std::ldexp(1, mantissa_bits - grid_))) return x;
+    return std::ldexp(std::nearbyint(std::ldexp(x, grid_)), -grid_) + 0.0; // not −0
+}
+
 void RenewedScores::set_residuals(const Buffer<double>& target) {
-    const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
-    TeamSums<Largest> largest(team_);
-    for_each_training_row(team_, training_,
-                          [&](uint32_t row, int worker) { largest[worker] += {std::fabs(residual(row))}; });
-    if (const double most = largest.total().number; most > 0) grid_ = residual_bits - 1 - std::ilogb(most);
-    unit_ = std::ldexp(1, -grid_);
+    grid_ = grid_of(target);
     for_each_row(team_, training_.rows(), [&](size_t i, int) {
         const auto row = static_cast<uint32_t>(i);
-        const Role role = training_.role(row);
-        residuals_[row] = role == Role::train     ? std::llrint(std::ldexp(residual(row), grid_))
-                          : role == Role::holdout ? std::bit_cast<int64_t>(residual(row))
-                                                  : 0;
+        residuals_[row] = 0;
+        if (training_.role(row) != Role::ignored) residuals_[row] = on_grid(target[training_.target_row(row)] - base_);
     });
 }
 
 SumUnits RenewedScores::units() const {
-    return {.grid = form_.huber ? grid_ - shift_ : gradient_bits_,
+    return {.grid = form_.huber ? gradient_grid_ : gradient_bits_,
             .shift = training_.shift(),
             .hessian_unit = std::ldexp(1, training_.shift() - training_.scale()),
             .count_scale = training_.scale(),
@@ -160,8 +184,8 @@ SumUnits RenewedScores::units() const {
             .exact = true};
 }
 
-int64_t RenewedScores::gradient(int64_t residual) const {
-    if (form_.huber) return std::clamp(residual, -delta_, delta_) >> shift_;
+int64_t RenewedScores::gradient(double residual) const {
+    if (form_.huber) return std::llrint(std::ldexp(std::clamp(residual, -delta_, delta_), gradient_grid_));
     return static_cast<int64_t>(residual > 0) * up_ - static_cast<int64_t>(residual < 0) * down_;
 }
 
@@ -172,8 +196,9 @@ void RenewedScores::gather(const RowList& rows, Stats* out) const {
     }
     if (!training_.weighted()) return;
     for (size_t i = 0; i < rows.count; i++) {
-        out[i].sum = training_.weigh(rows[i], out[i].sum);
-        out[i].hessian = training_.weight(rows[i]);
+        prefetch_weight_ahead(training_, rows, i);
+        const int64_t weight = training_.weight(rows[i]);
+        out[i] = {training_.weigh_by(weight, out[i].sum), weight};
     }
 }
 
@@ -181,21 +206,25 @@ void RenewedScores::gather_tallies(const RowList& rows, Tally* out) const {
     for (size_t i = 0; i < rows.count; i++) out[i] = {0, training_.weight(rows[i])};
 }
 
-int64_t RenewedScores::renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
-                                     const LeafRule& rule) const {
-    const int64_t middle = weighted_quantile(form_.quantile, key_bits_, team_, [&](const auto& visit) {
+double RenewedScores::quantile(const std::vector<const RowSet*>& rows, const RowIndex& index) const {
+    return from_ordered_bits(weighted_quantile(form_.quantile, 63, team_, [&](const auto& visit) {
         for (const RowSet* set : rows)
             index.for_each_list(*set, [&](const RowList& list, int worker) {
-                for (size_t i = 0; i < list.count; i++) visit(residuals_[list[i]], training_.weight(list[i]), worker);
+                for (size_t i = 0; i < list.count; i++)
+                    visit(ordered_bits(residuals_[list[i]]), training_.weight(list[i]), worker);
             });
-    });
-    const double step = static_cast<double>(middle) + (form_.huber ? huber_step(rows, index, middle) : 0);
-    const double value = std::clamp(step, std::ldexp(rule.lower, grid_), std::ldexp(rule.upper, grid_));
-    return std::llrint(rule.learning_rate * value);
+    }));
+}
+
+int64_t RenewedScores::renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
+                                     const LeafRule& rule) const {
+    const double middle = quantile(rows, index);
+    const double step = middle + (form_.huber ? huber_step(rows, index, middle) : 0);
+    return to_value(on_grid(rule.learning_rate * std::clamp(step, rule.lower, rule.upper)));
 }
 
 // The mean of what residuals differ from the middle by, at most delta.
-double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, int64_t middle) const {
+double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, double middle) const {
     struct Mean {
         int128 sum = 0;
         int64_t weight = 0;
@@ -205,17 +234,18 @@ double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const R
             return *this;
         }
     };
+    const int grid = sum_bits - 1 - std::ilogb(delta_);
     TeamSums<Mean> sums(team_);
     for (const RowSet* set : rows)
         index.for_each_list(*set, [&](const RowList& list, int worker) {
             for (size_t i = 0; i < list.count; i++) {
                 const int64_t weight = training_.weight(list[i]);
-                const int64_t difference = std::clamp(residuals_[list[i]] - middle, -delta_, delta_);
-                sums[worker] += {static_cast<int128>(weight) * difference, weight};
+                const double difference = std::clamp(residuals_[list[i]] - middle, -delta_, delta_);
+                sums[worker] += {static_cast<int128>(weight) * std::llrint(std::ldexp(difference, grid)), weight};
             }
         });
     const Mean mean = sums.total();
-    return static_cast<double>(mean.sum) / static_cast<double>(mean.weight);
+    return std::ldexp(static_cast<double>(mean.sum) / static_cast<double>(mean.weight), -grid);
 }
 
 double RenewedScores::loss(double residual) const {
@@ -225,69 +255,52 @@ double RenewedScores::loss(double residual) const {
     return residual > 0 ? form_.quantile * residual : (form_.quantile - 1) * residual;
 }
 
-RenewedScores::Passed RenewedScores::pass_rows() const {
-    TeamSums<Passed> passed(team_);
+void RenewedScores::sum_losses() {
+    TeamSums<Losses> losses(team_);
     for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
-        Passed own;
+        Losses& own = losses[worker];
         for (size_t i = begin; i < end; i++) {
             const auto row = static_cast<uint32_t>(i);
             const Role role = training_.role(row);
-            if (role == Role::train) own.largest = std::max(own.largest, magnitude(residuals_[row]));
-            const double residual =
-                role == Role::train ? to_number(residuals_[row]) : std::bit_cast<double>(residuals_[row]);
-            loss_grid_.add(role, training_.weight(row), loss(residual), own.losses);
+            if (role == Role::ignored) continue;
+            WideSum& sum = role == Role::train ? own.trained : own.held_out;
+            const double of_row = loss(residuals_[row]), weight = static_cast<double>(training_.weight(row));
+            const double weighted = of_row * weight;
+            sum.add(weighted);
+            if (training_.weighted()) sum.add(std::fma(of_row, weight, -weighted));
         }
-        passed[worker] += own;
     });
-    return passed.total();
+    const Losses all = losses.total();
+    const auto mean = [](const WideSum& sum, int64_t count) {
+        return (sum.scaled() / ScaledNumber(static_cast<double>(count))).nearest();
+    };
+    train_loss_ = mean(all.trained, training_.train_count());
+    if (training_.holdout_count() > 0) holdout_loss_ = mean(all.held_out, training_.holdout_count());
 }
 
 void RenewedScores::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
-    for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part part, const RowList& rows, int) {
+    for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
         const double number = to_number(leaf.value);
-        for (size_t i = 0; i < rows.count; i++) {
-            int64_t& residual = residuals_[rows[i]];
-            if (part == held_out)
-                residual = std::bit_cast<int64_t>(std::bit_cast<double>(residual) - number);
-            else
-                residual -= leaf.value;
-        }
+        for (size_t i = 0; i < rows.count; i++) residuals_[rows[i]] -= number;
     });
-    finish(pass_rows());
+    sum_losses();
     if (form_.huber) choose_delta();
 }
 
-void RenewedScores::finish(const Passed& passed) {
-    train_loss_ = loss_grid_.mean(passed.losses.trained, static_cast<double>(training_.train_count()));
-    if (training_.holdout_count() > 0)
-        holdout_loss_ = loss_grid_.mean(passed.losses.held_out, static_cast<double>(training_.holdout_count()));
-    key_bits_ = std::bit_width(passed.largest);
-    if (key_bits_ > max_residual_bits) coarsen(key_bits_ - residual_bits);
-}
-
-void RenewedScores::coarsen(int bits) {
-    grid_ -= bits;
-    key_bits_ -= bits - 1; // rounding may add one
-    unit_ = std::ldexp(1, -grid_);
-    for_each_training_row(team_, training_, [&](uint32_t row, int) {
-        residuals_[row] = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits;
-    });
-}
-
 void RenewedScores::choose_delta() {
-    delta_ = weighted_quantile(form_.alpha, key_bits_, team_, [&](const auto& visit) {
+    delta_ = from_ordered_bits(weighted_quantile(form_.alpha, 63, team_, [&](const auto& visit) {
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
-            visit(static_cast<int64_t>(magnitude(residuals_[row])), training_.weight(row), worker);
+            visit(ordered_bits(std::fabs(residuals_[row])), training_.weight(row), worker);
         });
-    });
-    delta_ = std::max<int64_t>(delta_, 1);
-    shift_ = std::max(0, static_cast<int>(std::bit_width(magnitude(delta_))) - gradient_bits_);
+    }));
+    delta_ = std::max(delta_, std::ldexp(1, std::max(-grid_, -1022)));
+    gradient_grid_ = gradient_bits_ - 1 - std::ilogb(delta_);
 }
 
 class Renewed : public Objective {
   public:
     bool hessian_is_count() const override { return true; }
-    uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
+    uint64_t row_bytes(size_t) const override { return sizeof(double); }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
         return std::make_unique<RenewedScores>(form(options), training, std::move(dataset.target), options.bases, team,

@@ -1,6 +1,7 @@
 #include "core/boosting/objectives/squared.hpp"
 
 #include "core/boosting/objectives/leaf_rows.hpp"
+#include "core/boosting/objectives/weighted_quantile.hpp"
 
 #include <cmath>
 
@@ -61,10 +62,12 @@ namespace {
 struct Spread {
     uint128 squares = 0; // Σ weight · residual²
     uint128 large = 0;   // the weight of those that are not small beside the largest
+    UsualSize usual;
 
     Spread& operator+=(const Spread& other) {
         squares += other.squares;
         large += other.large;
+        usual += other.usual;
         return *this;
     }
 };
@@ -89,7 +92,6 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, const 
         });
     });
     choose_grid(target);
-    first_square_ = train_loss();
     start_holdout_loss();
 }
 
@@ -134,6 +136,14 @@ double Residuals::held_out_square(uint32_t row) const {
     return residual * residual;
 }
 
+double Residuals::median(const Buffer<double>& target) const {
+    return from_ordered_bits(weighted_quantile(0.5, 63, team_, [&](const auto& visit) {
+        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
+            visit(ordered_bits(target[training_.target_row(row)]), training_.weight(row), worker);
+        });
+    }));
+}
+
 void Residuals::choose_grid(const Buffer<double>& target) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
     TeamSums<Passed> magnitudes(team_);
@@ -141,16 +151,22 @@ void Residuals::choose_grid(const Buffer<double>& target) {
         double& most = magnitudes[worker].most;
         most = std::max(most, std::fabs(residual(row)));
     });
+    double usual = 0;
     if (const double most = magnitudes.total().most; most > 0) {
         const int trial = 39 - std::ilogb(most); // residuals of 40 bits, whose squares' sum fits 128
         TeamSums<Spread> spread(team_);
+        const double middle = median(target);
+        for (int worker = 0; worker < team_.size(); worker++) spread[worker].usual = UsualSize(most);
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
             const bool is_large = std::fabs(residual(row)) >= std::ldexp(most, -max_spread_bits);
-            spread[worker] +=
-                {product(training_.weigh(row, r), r), is_large ? static_cast<uint128>(training_.weight(row)) : 0};
+            Spread& own = spread[worker];
+            own.squares += product(training_.weigh(row, r), r);
+            own.large += is_large ? static_cast<uint128>(training_.weight(row)) : 0;
+            own.usual.add(target[training_.target_row(row)] - middle, training_.weight(row));
         });
         const Spread all = spread.total();
+        usual = all.usual.value();
         grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(all.squares), most);
         if (total_.weight >= min_packed_weight && 2 * all.large >= static_cast<uint128>(training_.train_count()))
             grid_ = std::min(grid_, packable_bits - 1 - std::ilogb(most));
@@ -166,13 +182,18 @@ void Residuals::choose_grid(const Buffer<double>& target) {
         passed[worker].add(product(training_.weigh(row, r), r), r);
     });
     set_loss(passed);
+    start_train_loss(usual);
 }
 
 void Residuals::gather(const RowList& rows, Stats* out) const {
     const int64_t* r = residuals_.data();
     if (training_.weighted()) {
-        for (size_t i = 0; i < rows.count; i++)
-            out[i] = {training_.weigh(rows[i], r[rows[i]]), training_.weight(rows[i])};
+        for (size_t i = 0; i < rows.count; i++) {
+            prefetch_ahead(r, rows, i);
+            prefetch_weight_ahead(training_, rows, i);
+            const int64_t weight = training_.weight(rows[i]);
+            out[i] = {training_.weigh_by(weight, r[rows[i]]), weight};
+        }
     } else if (rows.list) {
         for (size_t i = 0; i < rows.count; i++) {
             prefetch_ahead(r, rows, i);
@@ -200,6 +221,7 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& pa
     for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows[i];
         prefetch_ahead<true>(residuals, rows, i);
+        prefetch_weight_ahead(training_, rows, i);
         const int64_t r = residuals[row] - value;
         residuals[row] = r;
         loss += product(training_.weigh(row, r), r);

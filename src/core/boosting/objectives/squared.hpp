@@ -60,6 +60,13 @@ class SquaredLoss : public Base {
   protected:
     explicit SquaredLoss(const TotalWeight& total) : total_(total) {}
 
+    // usual: the size of usual differences from the median. Far targets raise the mean of squares by so much, and draw
+    // the base so far from the others, that the gains of these would pass for what rounding feigns.
+    void start_train_loss(double usual) {
+        constexpr double heavy_tail = 64; // the mean square of residuals without far ones stays below so many
+        first_square_ = std::min(train_loss(), heavy_tail * usual * usual);
+    }
+
     // for_each_target(body) calls body(target, weight, is_trained, worker) for the rows that are trained on or held
     // out, with the weight in units of 2^-scale. Error out_of_range for a target that is too large.
     // Where a base is given, it is that.
@@ -129,6 +136,7 @@ class Residuals : public SquaredLoss<RowScores> {
   private:
     struct Passed;
 
+    double median(const Buffer<double>& target) const;
     void choose_grid(const Buffer<double>& target);
     void coarsen_if_needed();
     void set_loss(const TeamSums<Passed>& passed);

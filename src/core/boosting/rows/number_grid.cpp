@@ -16,6 +16,12 @@ WeightScale scale_of_weights(const Buffer<double>& weight, Peers* peers) {
     return {exponent, exponent >= 0 && exponent <= 10 ? 0 : -exponent};
 }
 
+uint64_t count_other_than_one(const Buffer<double>& weight) {
+    uint64_t count = 0;
+    for (const double w : weight) count += w != 1;
+    return count;
+}
+
 int scale_for_mean(double largest_target) {
     return max_sum_bits - 1 - std::ilogb(largest_target);
 }

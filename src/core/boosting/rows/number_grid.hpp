@@ -20,6 +20,8 @@ struct WeightScale {
     int exponent, shift;
 };
 WeightScale scale_of_weights(const Buffer<double>& weight, Peers* peers = nullptr);
+// Returns how many weights are not 1. Where none is, rows are as without weights, and take less time.
+uint64_t count_other_than_one(const Buffer<double>& weight);
 
 // The scale of targets for which their sum is formed: target · 2^scale is below 2^62.
 int scale_for_mean(double largest_target);
@@ -29,6 +31,36 @@ double mean_of(int128 sum, int128 count, int scale);
 // The finest grid 2^-g on which every sum of weight · residual starts below 2^sum_bits, by Cauchy and Schwarz:
 // `squares` is Σ weight · residual² on the grid 2^-trial, and no residual is larger than `largest`.
 int grid_for_sums(int trial, double total_weight, double squares, double largest);
+
+// The size of usual numbers, as the fourth power of the mean of their fourth roots, which a few far ones hardly move.
+// The roots are whole numbers, so that the order of the numbers does not matter.
+class UsualSize {
+  public:
+    UsualSize() = default;
+    explicit UsualSize(double largest) : largest_(largest) {}
+
+    void add(double number, int64_t weight) {
+        const double root = std::sqrt(std::sqrt(std::fabs(number) / largest_));
+        roots_ += static_cast<int128>(std::llrint(std::ldexp(root, root_bits))) * weight;
+        weight_ += weight;
+    }
+    UsualSize& operator+=(const UsualSize& other) {
+        largest_ = std::max(largest_, other.largest_);
+        roots_ += other.roots_;
+        weight_ += other.weight_;
+        return *this;
+    }
+    double value() const {
+        const double root = std::ldexp(static_cast<double>(roots_) / static_cast<double>(weight_), -root_bits);
+        return largest_ * (root * root) * (root * root);
+    }
+
+  private:
+    static constexpr int root_bits = 40;
+
+    double largest_ = 0;
+    int128 roots_ = 0, weight_ = 0;
+};
 
 // Returns the larger number, NaN when either is.
 inline double larger(double a, double b) {

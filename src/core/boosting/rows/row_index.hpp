@@ -51,6 +51,11 @@ template <bool to_write = false, class T>
     __builtin_prefetch(by_row + rows[std::min(i + ahead, rows.count - 1)], to_write);
 }
 
+// The same of the weights that are held by row.
+[[gnu::always_inline]] inline void prefetch_weight_ahead(const TrainingRows& training, const RowList& rows, size_t i) {
+    if (const int64_t* const weights = training.weights_by_row()) prefetch_ahead(weights, rows, i);
+}
+
 class RowIndex {
   public:
     RowIndex(const TrainingRows& training, ThreadTeam& team, RunContext& context);

@@ -107,7 +107,7 @@ struct SumUnits {
     int count_scale = 0;     // a count: integer · 2^-count_scale of weight
     double square_unit = 1;  // a sum of squares: integer · square_unit, in squared units of the grid
     int64_t slack = 0;       // of fractional weights: a side of a split must weigh more, and sums compare to within it
-    double first_square = 0; // mean squared residual before the first tree: what rounding may feign goes by it
+    double first_square = 0; // of usual residuals before the first tree: what rounding may feign goes by it
     bool drifts = true;      // every tree rounds residuals that the next one starts from
     bool exact = true;       // false: differences of counts up to the slack are what doubles rounded
 };

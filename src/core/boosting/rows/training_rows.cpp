@@ -13,13 +13,15 @@ static const uint32_t* row_ids_of(const Dataset& dataset, int table) {
     return table < 0 ? nullptr : dataset.tables.at(table).ids();
 }
 
-// What processes that train together have in all: rows, and how many of them have weights (one without rows has none).
+// What processes that train together have in all: rows, how many of the processes have weights (one without rows has
+// none), and weights that are not 1.
 struct Extent {
-    uint64_t rows, weighted;
+    uint64_t rows, weighted, weights;
 
     Extent& operator+=(const Extent& other) {
         rows += other.rows;
         weighted += other.weighted;
+        weights += other.weights;
         return *this;
     }
 };
@@ -31,10 +33,12 @@ TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& conte
       weights_(context.memory(), "weights"),
       holdout_flags_(std::move(dataset.holdout)) {
     if (dataset.holdout_table < 0) holdout_flags_.clear();
-    Extent all{rows_, !dataset.weight.empty()};
+    const Extent own{rows_, !dataset.weight.empty(), count_other_than_one(dataset.weight)};
+    Extent all = own;
     if (team.peers()) team.peers()->add_up(all);
-    weighted_ = all.weighted > 0;
-    if (all.rows < rows_ || (weighted_ && rows_ > 0 && dataset.weight.empty())) refuse_message();
+    weighted_ = all.weights > 0;
+    const bool lacks_weights = rows_ > 0 && dataset.weight.empty() && (all.weighted > 0 || weighted_);
+    if (all.rows < own.rows || all.weights < own.weights || lacks_weights) refuse_message();
     if (weighted_) fix_weights(dataset.weight, all.rows, team);
     dataset.weight.clear();
     count(team);

@@ -25,13 +25,17 @@ class TrainingRows {
     }
     int64_t weight(uint32_t row) const { return weighted() ? weights_[target_row(row)] : 1; }
     // Returns weight · 2^shift() · x, rounded.
-    int64_t weigh(uint32_t row, int64_t x) const {
-        if (!weighted()) return x;
+    int64_t weigh(uint32_t row, int64_t x) const { return weighted() ? weigh_by(weight(row), x) : x; }
+    // Returns the same of a row with this weight.
+    int64_t weigh_by(int64_t weight, int64_t x) const {
         const int drop = scale_ - shift_;
-        const int128 half = int128{1} << (drop - 1);
-        const int128 exact = static_cast<int128>(weight(row)) * x;
-        return static_cast<int64_t>(exact < 0 ? -((half - exact) >> drop) : (exact + half) >> drop);
+        const int128 exact = static_cast<int128>(weight) * x;
+        // Halves are rounded away from zero.
+        const int128 half = (int128{1} << (drop - 1)) - (exact < 0);
+        return static_cast<int64_t>((exact + half) >> drop);
     }
+    // Null where rows are not weighted, or several have their weights from one row of the target's table.
+    const int64_t* weights_by_row() const { return weighted() && !target_ids_ ? weights_.data() : nullptr; }
     uint32_t target_row(uint32_t row) const { return look_up(target_ids_, row); }
     const uint32_t* target_ids() const { return target_ids_; } // null: rows of the join are the target's rows
 
