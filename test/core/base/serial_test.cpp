@@ -252,7 +252,7 @@ TEST(Serial, RandomBytes) {
         std::vector<std::byte> bytes(random_bits(seed, 0, 0) % 40);
         for (size_t i = 0; i < bytes.size(); i++)
             bytes[i] = static_cast<std::byte>(random_bits(seed, 1, i) >> (random_bits(seed, 2, i) % 64));
-        caught([&] {
+        const auto end = caught([&] {
             Reader reader(bytes);
             for (uint64_t step = 0;; step++) {
                 switch (random_bits(seed, 3, step) % 4) {
@@ -270,6 +270,7 @@ TEST(Serial, RandomBytes) {
                 }
             }
         });
+        EXPECT_EQ(end.code, ErrorCode::corrupt_model) << end.message;
     }
 }
 
