@@ -65,6 +65,7 @@ SELECT what || E'\n' || fit_error('SELECT * FROM (VALUES (1, 5::float8, true, 1:
     ('negative weight', '(2, 1, false, -1)', '''y'', weight => ''w'''), ('NaN weight', '(2, 1, false, ''NaN'')', '''y'', weight => ''w'''),
     ('infinite weight', '(2, 1, false, ''Infinity'')', '''y'', weight => ''w'''), ('NULL weight', '(2, 1, false, NULL)', '''y'', weight => ''w'''),
     ('NULL weight of a row without a target', '(2, NULL, false, NULL)', '''y'', weight => ''w'''),
+    ('weights whose sum is no number', '(2, 1, false, 1.7e308), (3, 2, false, 1.7e308)', '''y'', weight => ''w'''),
     ('large target of weight 0', '(2, 1e170, false, 0)', '''y'', weight => ''w''')) v(what, rows, arguments);
 SELECT fit_error('SELECT i AS x, 1e400 AS y FROM generate_series(1, 3) i', '''y''');
 

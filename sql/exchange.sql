@@ -35,6 +35,10 @@ INSERT INTO source VALUES ('lightgbm_best_iteration', :'body');
 INSERT INTO source VALUES ('lightgbm_codes', :'body');
 \set body `cat "${PG_ABS_SRCDIR:-.}/test/data/exchange/lightgbm_linear.txt"`
 INSERT INTO source VALUES ('lightgbm_linear', :'body');
+\set body `cat "${PG_ABS_SRCDIR:-.}/test/data/exchange/lightgbm_ordered.txt"`
+INSERT INTO source VALUES ('lightgbm_ordered', :'body');
+\set body `cat "${PG_ABS_SRCDIR:-.}/test/data/exchange/xgboost_one_class.json"`
+INSERT INTO source VALUES ('xgboost_one_class', :'body');
 \set body `cat "${PG_ABS_SRCDIR:-.}/test/data/exchange/xgboost_regression.json"`
 INSERT INTO source VALUES ('xgboost_regression', :'body');
 \set body `cat "${PG_ABS_SRCDIR:-.}/test/data/exchange/xgboost_logistic.json"`
@@ -55,7 +59,7 @@ INSERT INTO source VALUES ('xgboost_vectors', :'body');
 INSERT INTO source VALUES ('xgboost_targets', :'body');
 
 CREATE TABLE model AS SELECT name, CASE WHEN name ~ '^light' THEN btml.from_lightgbm(body) ELSE btml.from_xgboost(body) END AS model
-FROM source WHERE name NOT IN ('lightgbm_codes', 'lightgbm_linear', 'xgboost_linear', 'xgboost_vectors', 'xgboost_targets');
+FROM source WHERE name NOT IN ('lightgbm_codes', 'lightgbm_ordered', 'lightgbm_linear', 'xgboost_linear', 'xgboost_vectors', 'xgboost_targets');
 
 -- Scores are the libraries' to the last bit, LightGBM's of a random forest divided by its trees; predictions to 4 units of
 -- the last place of a double, or of XGBoost's 32-bit numbers; contributions to 1e-9 of the largest.
@@ -124,6 +128,26 @@ CREATE VIEW codes AS SELECT * FROM source WHERE name = 'lightgbm_codes';
 SELECT categories || E'\n' || caught(format('SELECT btml.from_lightgbm(body, %L) FROM exchange.codes', categories)) || E'\n' FROM (VALUES ('{"Column_0": ["a"]}'), ('{"Column_1": ["a"]}'), ('{"column_0": ["a"]}'), ('{"Column_0": "a"}'), ('{"Column_0": [null]}'), ('{"Column_0": ["a", "a", "b", "c", "d", "e", "f"]}'), ('[]'), ('1')) c(categories);
 SELECT btml.from_lightgbm(body, NULL) OPERATOR(btml.=) btml.from_lightgbm(body) AS same FROM codes;
 
+-- A category that pandas orders is a number to LightGBM: its code, and the names are not needed.
+SELECT btml.summary(m)->'features' AS features, bool_and(btml.predict_score(m, ARRAY[x, array_position(ARRAY[10, 9, 300], code::int) - 1]::float8[]) = (a.raw->(id - 1))::float8) AS same
+FROM source, btml.from_lightgbm(body) m, answer a, point WHERE source.name = 'lightgbm_ordered' AND a.name = source.name GROUP BY m;
+-- Whose names a list has is told where it is not certain, and refused where it is needed and not even likely.
+SET client_min_messages = notice;
+SELECT f FROM source, replace(body, '[0:5]', '[0:2]') b, jsonb_array_elements(btml.summary(btml.from_lightgbm(b))->'features') f WHERE name = 'lightgbm_regression' AND f->>'name' = 'code';
+SELECT caught(format('SELECT btml.from_lightgbm(%L)', regexp_replace(replace(body, '[0:5]', '[0:2]'), ', \[10, 9, 300\]', ''))) FROM source WHERE name = 'lightgbm_regression';
+
+-- What XGBoost's early stopping leaves out is told.
+SELECT (SELECT count(DISTINCT tree) FROM btml.trees(btml.from_xgboost(body))) AS trees FROM source WHERE name = 'xgboost_best_iteration';
+SET client_min_messages = warning;
+-- UBJSON, which XGBoost writes by default, and the bytes of JSON.
+\set bytes `base64 -w 0 "${PG_ABS_SRCDIR:-.}/test/data/exchange/xgboost_regression.ubj"`
+CREATE TABLE saved AS SELECT decode(:'bytes', 'base64') AS bytes;
+SELECT btml.from_xgboost(bytes) OPERATOR(btml.=) btml.from_xgboost(body) AS same, btml.from_xgboost(convert_to(body, 'UTF8')) OPERATOR(btml.=) btml.from_xgboost(body) AS same_json, btml.from_xgboost(NULL::bytea) IS NULL AS of_null
+FROM saved, source WHERE name = 'xgboost_regression';
+SELECT btml.summary(btml.from_xgboost(bytes, '{"colour": ["rot", "violett", "blau", "grau"]}'))->'features'->2 AS feature FROM saved;
+SELECT caught(format('SELECT btml.from_xgboost(%L::bytea)', b)) FROM saved, LATERAL (VALUES ('\x'::bytea), ('\x7b'), ('\x5b'), ('\x5b5d'), ('\x7b555bff'), ('\x5b24642355ff'), ('\x5b245a234c00000000ffffffff'), ('\x7b55016155ff'), (substr(bytes, 1, 1000)), (decode(repeat('5b', 100), 'hex'))) v(b);
+SELECT caught($$SELECT btml.from_xgboost('\x7b5501ff5a7d'::bytea)$$);
+
 -- Refused by name.
 SELECT name || E'\n' || caught(format('SELECT btml.from_%s(body) FROM exchange.source WHERE name = %L', split_part(name, '_', 1), name)) || E'\n' FROM source WHERE name IN ('lightgbm_linear', 'xgboost_linear', 'xgboost_vectors', 'xgboost_targets') ORDER BY name;
 -- Texts that are no models.
@@ -175,7 +199,8 @@ SELECT caught($$SELECT btml.to_lightgbm(btml.gp_fit('SELECT "we""ird name", y FR
 SET btml.memory_limit = '1MB';
 SELECT regexp_replace(caught($$SELECT btml.from_lightgbm(E'tree\nversion=v4\nmax_feature_idx=0\nnum_tree_per_iteration=1\nfeature_names=' || repeat('a ', 20000))$$), '[0-9.]+ [kM]B', 'n', 'g');
 SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"feature_names": [' || repeat('"a", ', 100000) || '"b"]}}')$$), '[0-9.]+ [kM]B', 'n', 'g');
-SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "4000000000"}, "objective": {"name": "reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$), '[0-9.]+ [kMGT]B', 'n', 'g');
+SELECT caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "4000000000"}, "objective": {"name": "reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$);
+SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "65535"}, "objective": {"name": "reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$), '[0-9.]+ [kMGT]B', 'n', 'g');
 SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"objective": {"name": "' || repeat('x', 900000) || '"}}}')$$), '[0-9.]+ [kMGT]B', 'n', 'g');
 SELECT caught($$SELECT btml.from_xgboost('{"skipped": "' || repeat('x', 900000) || '"}')$$);
 RESET btml.memory_limit;

@@ -338,6 +338,19 @@ RESET work_mem;
 -- EXPLAIN, rescans, prepared statements, cursors.
 SET btml.force_factorize_aggregates = on;
 EXPLAIN (COSTS off) SELECT a.t, c.t, sum(a.x * b.z) FROM a JOIN b USING (k) LEFT JOIN c ON b.m = c.m GROUP BY 1, 2;
+-- Estimates are there unless COSTS is off.
+CREATE FUNCTION estimates(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    found text := '';
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+        found := found || coalesce(substring(line FROM '(Join Rows: [1-9]|Message Memory: [1-9]|Hypertree Width: [1-9])'), '');
+    END LOOP;
+    RETURN regexp_replace(found, ' [0-9]', '', 'g');
+END $$;
+SELECT estimates('SELECT a.t, c.t, sum(a.x * b.z) FROM a JOIN b USING (k) LEFT JOIN c ON b.m = c.m GROUP BY 1, 2');
+SELECT estimates('SELECT count(*) FROM a JOIN b USING (k) JOIN c ON b.m = c.m AND c.w = a.x');
 -- From 18 on, rows are counted with decimals.
 CREATE FUNCTION analyzed(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

@@ -78,14 +78,8 @@ Buffer<char> without_escapes(std::string_view text, RunContext& context) {
     return result;
 }
 
-Datum import_model(FunctionCallInfo fcinfo, const char* function, ReadModel read) {
-    const Arguments arguments(fcinfo);
-    if (arguments.is_null(0)) PG_RETURN_NULL();
-    BackendContext context(function);
-    const Datum value = arguments.datum(0, "model");
-    const Reservation counted(context.memory(), "the text of a model",
-                              pg_call([=] { return toast_raw_datum_size(value); }));
-    std::string_view text = pg_call([=] { return bytes_of(value, TEXTOID); });
+// Reads the text with the categories of the call, and returns the model.
+Datum import_text(const Arguments& arguments, std::string_view text, ReadModel read, RunContext& context) {
     const std::string categories = arguments.is_null(1) ? std::string() : json_text(arguments.datum(1, "categories"));
     Buffer<char> converted(context.memory(), "the text of a model");
     const int encoding = GetDatabaseEncoding();
@@ -95,7 +89,29 @@ Datum import_model(FunctionCallInfo fcinfo, const char* function, ReadModel read
         text = {converted.data(), converted.size()};
     }
     ImportedModel imported = read(text, categories, context);
+    for (const ImportNotice& told : imported.notices) notice(told.message, told.detail, told.hint);
     return imported_model_datum(imported.model, context);
+}
+
+Datum import_model(FunctionCallInfo fcinfo, const char* function, ReadModel read) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) PG_RETURN_NULL();
+    BackendContext context(function);
+    const Datum value = arguments.datum(0, "model");
+    const Reservation counted(context.memory(), "the text of a model",
+                              pg_call([=] { return toast_raw_datum_size(value); }));
+    return import_text(arguments, pg_call([=] { return bytes_of(value, TEXTOID); }), read, context);
+}
+
+// Returns text that is UTF-8 in the database's encoding. Error character_not_in_repertoire for what is no UTF-8.
+std::string_view own_text(std::string_view utf8) {
+    if (utf8.size() > MaxAllocSize)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("the model has %zu bytes as JSON, a text may have %zu", utf8.size(), size_t{MaxAllocSize}));
+    return pg_call([=] {
+        const char* const own = pg_any_to_server(utf8.data(), static_cast<int>(utf8.size()), PG_UTF8);
+        return std::string_view(own, own == utf8.data() ? utf8.size() : strlen(own));
+    });
 }
 
 } // namespace
@@ -108,6 +124,19 @@ BTML_FUNCTION(btml_from_lightgbm) {
 // btml.from_xgboost(model text [, categories jsonb]) → model
 BTML_FUNCTION(btml_from_xgboost) {
     return import_model(fcinfo, "from_xgboost", read_xgboost);
+}
+
+// btml.from_xgboost(model bytea [, categories jsonb]) → model
+BTML_FUNCTION(btml_from_xgboost_ubjson) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) PG_RETURN_NULL();
+    BackendContext context("from_xgboost");
+    const Datum value = arguments.datum(0, "model");
+    const Reservation counted(context.memory(), "the bytes of a model",
+                              pg_call([=] { return toast_raw_datum_size(value); }));
+    const std::span<const std::byte> bytes = datum_bytes(value);
+    const Buffer<char> json = json_of_ubjson({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, context);
+    return import_text(arguments, own_text({json.data(), json.size()}), read_xgboost_ubjson, context);
 }
 
 // btml.to_lightgbm(model) → text

@@ -15,7 +15,9 @@ namespace btml::pg {
 
 namespace {
 
-constexpr unsigned calls_per_reset = 1000; // after which the memory that the function has left behind is given back
+// After so many calls, or bytes, the memory that the function has left behind is given back.
+constexpr unsigned calls_per_reset = 1000;
+constexpr size_t max_scratch_bytes = size_t{1} << 18;
 
 struct Signature {
     Oid function, type, result;
@@ -83,7 +85,8 @@ double SqlDissimilarity::operator()(std::span<const std::byte> row, std::span<co
     const Datum a = datum(row), b = datum(exemplar);
     bool null = false;
     const double value = pg_call([&] {
-        if (calls_++ % calls_per_reset == 0) MemoryContextReset(scratch_);
+        if (calls_++ % calls_per_reset == 0 || MemoryContextMemAllocated(scratch_, false) > max_scratch_bytes)
+            MemoryContextReset(scratch_);
         const MemoryContext before = MemoryContextSwitchTo(scratch_);
         LOCAL_FCINFO(call, 2);
         InitFunctionCallInfoData(*call, &function_, 2, collation_, nullptr, nullptr);

@@ -106,6 +106,14 @@ Datum portable_datum(Datum value) {
     return bytes_datum(portable_bytes(value));
 }
 
+// A value that cannot be read is found where it is made, in builds that check assertions.
+void require_readable([[maybe_unused]] std::span<const std::byte> bytes) {
+#ifdef USE_ASSERT_CHECKING
+    QuietContext unlimited;
+    decode_model(open_verified(bytes), unlimited);
+#endif
+}
+
 template <class Model>
 Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& timings, RunContext& context) {
     Writer payload(context), note(context);
@@ -116,6 +124,7 @@ Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& 
         note.put(timing.seconds);
     }
     const Writer envelope = make_envelope(kind, digest_of(payload.bytes()), payload.bytes(), note.bytes(), context);
+    require_readable(envelope.bytes());
     const Reservation value(context.memory(), "the bytes of a model", envelope.bytes().size());
     return bytes_datum(envelope.bytes());
 }

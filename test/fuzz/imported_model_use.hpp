@@ -68,7 +68,7 @@ void read_hostile(std::span<const char> bytes, const Read& read) {
         use_imported(read(end == std::string_view::npos ? text : text.substr(end + 1), categories, context), context);
     } catch (const Error& error) {
         const bool expected = error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::not_supported ||
-                              error.code() == ErrorCode::memory_limit;
+                              error.code() == ErrorCode::memory_limit || error.code() == ErrorCode::limit_exceeded;
         if (!expected) std::abort();
     }
     if (context.memory().used() != 0) std::abort();

@@ -141,6 +141,7 @@ INSERT INTO written SELECT id, btml.to_lightgbm(model) FROM models WHERE id IN (
 CREATE TABLE labelled AS SELECT btml.boost_fit('SELECT repeat(md5((i % 300)::text), 10000) AS label, i % 300 % 7 AS y FROM generate_series(1, 600) AS i', 'y', trees => 20, min_leaf_rows => 1) AS model;
 CREATE TABLE many_labels AS SELECT btml.boost_fit('SELECT i::text AS label, i % 7 AS y FROM generate_series(1, 400000) AS i', 'y', trees => 1, max_leaves => 2) AS model;
 CREATE TABLE exemplars AS SELECT jsonb_agg(jsonb_build_object('id', md5(i::text), 'x', ARRAY[sin(i), cos(i)])) AS list FROM generate_series(1, 200000) AS i;
+CREATE TABLE packed AS SELECT repeat('abcdefgh', 5000000) AS t, i AS y FROM generate_series(1, 30) AS i;
 CREATE TABLE drawn AS SELECT btml.gp_fit('SELECT y, a FROM good LIMIT 500', 'y', search => 'none', combine => 'mixture') AS model;
 SQL
 my $required = qr/ERROR:  memory required is \d+ kB, btml.memory_limit is 32768 kB/;
@@ -158,6 +159,8 @@ my %held = (
 	'models that are equal' => [ 'SELECT a.model OPERATOR(btml.=) b.model AND a.model OPERATOR(btml.>=) b.model FROM labelled a, labelled b', 't' ],
 	'text of a model' => [ 'SELECT model::text IS NULL FROM models WHERE id = 1', $required ],
 	'reading long labels' => [ q{SELECT btml.tree_fit('SELECT repeat(md5(i::text), 1000) AS label, i AS y FROM generate_series(1, 600) AS i', 'y') IS NULL}, $required ],
+	'reading few labels that are long' => [ q{SELECT btml.boost_fit('SELECT repeat(''abcdefgh'', 125000 + i % 3) AS label, i AS y FROM generate_series(1, 300) AS i', 'y', trees => 1) IS NULL}, 'f' ],
+	'a row with a label longer than the limit' => [ q{SELECT btml.boost_fit('SELECT t AS label, y FROM packed', 'y', trees => 1) IS NULL}, $required ],
 	'many exemplars' => [ 'SELECT btml.nearest_exemplar(ARRAY[1, 2], list) IS NULL FROM exemplars', $required ],
 	'a tensor sketch' => [ 'SELECT btml.tensor_sketch_agg(y, ARRAY[label], 4000000, 0) IS NULL FROM good', $required ],
 	'nodes of a model' => [ 'SELECT count(*) > 50000 FROM models, btml.trees(model) WHERE id = 2', 't' ],

@@ -16,6 +16,12 @@ void Writer::append(std::span<const std::byte> bytes) {
     context_.worked(bytes.size());
 }
 
+void Writer::refuse_number(const char* what) const {
+    throw Error(ErrorCode::out_of_range, format("a number of the model %s", what),
+                section_ ? format("It would be stored in its section \"%s\".", section_) : "",
+                "Weights, or targets, are too large or too small.");
+}
+
 void Writer::put(std::string_view text) {
     put_count(text.size());
     append(std::as_bytes(std::span(text)));

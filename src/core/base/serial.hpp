@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -35,6 +36,19 @@ class Writer {
     }
     void put(bool value) { put(static_cast<uint8_t>(value)); }
     void put(double value) { put(std::bit_cast<uint64_t>(value)); }
+    // Write a number that Reader::get_finite() takes, and a positive one. Error out_of_range, naming the section, for
+    // any other: what is stored can be read.
+    void put_finite(double value) {
+        require_finite(value);
+        put(value);
+    }
+    void put_positive(double value) {
+        if (!(value > 0)) refuse_number("is not positive");
+        put_finite(value);
+    }
+    void require_finite(double value) const {
+        if (!std::isfinite(value)) refuse_number("is not finite");
+    }
     // Writes a length in bytes (32 bits), then the bytes. Error limit_exceeded beyond 4 GB.
     void put(std::string_view text);
     void put(const char* text) = delete; // It would be taken for a boolean.
@@ -43,6 +57,7 @@ class Writer {
 
     void append(std::span<const std::byte> bytes);
 
+    RunContext& context() const { return context_; }
     // Returns an empty one with the same context.
     Writer another() const { return Writer(context_); }
 
@@ -53,7 +68,9 @@ class Writer {
         put(kind.version);
         const size_t begin = bytes_.size();
         put(uint64_t{0});
+        const char* const outer = std::exchange(section_, kind.name);
         body();
+        section_ = outer;
         put_at(begin, bytes_.size() - begin - sizeof(uint64_t));
     }
 
@@ -61,8 +78,10 @@ class Writer {
 
   private:
     void put_at(size_t begin, uint64_t value);
+    [[noreturn]] void refuse_number(const char* what) const;
 
     RunContext& context_;
+    const char* section_ = nullptr; // that is being written
     Buffer<std::byte> bytes_;
 };
 

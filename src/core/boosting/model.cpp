@@ -32,7 +32,7 @@ void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
     writer.put(int32_t{sketch.sketches});
     writer.put(sketch.error.has_value());
-    if (sketch.error) writer.put(*sketch.error);
+    if (sketch.error) writer.put_finite(*sketch.error);
 }
 
 SketchReport decode_sketch(Reader& reader) {
@@ -61,7 +61,7 @@ void encode(const Import& imported, Writer& writer) {
     writer.put(std::string_view(imported.library));
     writer.put(std::string_view(imported.objective));
     writer.put(static_cast<uint8_t>(imported.link));
-    writer.put(imported.steepness);
+    writer.put_positive(imported.steepness);
     writer.put(imported.single_precision);
     writer.put(imported.averages);
     writer.put_count(imported.zero_is_missing.size());
@@ -89,8 +89,8 @@ Import decode_import(Reader& reader, size_t features) {
 void encode(const Node& node, const std::vector<Feature>& features, Writer& writer) {
     writer.put(node.is_leaf());
     if (node.is_leaf()) {
-        writer.put(node.value);
-        writer.put(node.rows);
+        writer.put_finite(node.value);
+        writer.put_finite(node.rows);
         return;
     }
     writer.put(node.left);
@@ -103,8 +103,8 @@ void encode(const Node& node, const std::vector<Feature>& features, Writer& writ
     } else {
         writer.put(node.threshold);
     }
-    writer.put(node.rows);
-    writer.put(node.gain);
+    writer.put_finite(node.rows);
+    writer.put_finite(node.gain);
 }
 
 constexpr size_t min_node_bytes = 1 + 2 * sizeof(double);
@@ -193,10 +193,10 @@ Deviation decode_deviation(Reader& reader, const std::vector<Feature>& features)
 }
 
 void encode(const LogEntry& entry, Writer& writer) {
-    writer.put(entry.train_loss);
+    writer.put_finite(entry.train_loss);
     for (const std::optional<double>& value : {entry.holdout_loss, entry.holdout_metric}) {
         writer.put(value.has_value());
-        if (value) writer.put(*value);
+        if (value) writer.put_finite(*value);
     }
 }
 
@@ -213,7 +213,7 @@ void encode_target(const Model& model, Writer& writer) {
     writer.put_count(model.labels.size());
     for (const std::string& label : model.labels) writer.put(std::string_view(label));
     writer.put_count(model.label_weights.size());
-    for (const double weight : model.label_weights) writer.put(weight);
+    for (const double weight : model.label_weights) writer.put_finite(weight);
     writer.put_count(model.directions.size());
     for (const int8_t direction : model.directions) writer.put(direction);
     writer.put(model.offset.has_value());
@@ -274,7 +274,7 @@ void encode(const Model& model, Writer& writer) {
     writer.section(options_section, [&] { options_table.write(model.options, writer); });
     writer.section(trees_section, [&] {
         writer.put_count(model.bases.size());
-        for (const double base : model.bases) writer.put(base);
+        for (const double base : model.bases) writer.put_finite(base);
         put_trees(model.trees, model.features, writer);
     });
     writer.section(log_section, [&] {
@@ -290,8 +290,8 @@ void encode(const Model& model, Writer& writer) {
     if (model.imported) writer.section(import_section, [&] { encode(*model.imported, writer); });
     if (model.deviation)
         writer.section(deviation_section, [&] {
-            writer.put(model.deviation->factor);
-            writer.put(model.deviation->base);
+            writer.put_positive(model.deviation->factor);
+            writer.put_finite(model.deviation->base);
             put_trees(model.deviation->trees, model.features, writer);
         });
     if (model.calibration)

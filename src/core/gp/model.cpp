@@ -20,7 +20,7 @@ double get_positive(Reader& reader, const char* what) {
 void encode(const Member& member, Writer& writer) {
     member.encoding.encode(writer);
     encode_order(member.order, writer);
-    writer.put(member.weight);
+    writer.put_positive(member.weight);
     member.trie.encode(writer);
 }
 
@@ -46,7 +46,7 @@ void encode(const Mixture& mixture, Writer& writer) {
     writer.section(mixture_section, [&] {
         writer.put_count(mixture.members.size());
         for (const Member& member : mixture.members) encode(member, writer);
-        writer.put(mixture.log_likelihood);
+        writer.put_finite(mixture.log_likelihood);
     });
 }
 
@@ -56,13 +56,13 @@ void encode(const SumModel& sum, Writer& writer) {
 
 void encode(const Boosted& boosted, Writer& writer) {
     writer.section(boosted_section, [&] {
-        writer.put(boosted.variance_factor);
+        writer.put_finite(boosted.variance_factor);
         writer.put_count(boosted.members.size());
         for (const Member& member : boosted.members) {
             member.encoding.encode(writer);
             encode_order(member.order, writer);
             encode(member.trie.kernel(), writer);
-            writer.put(member.weight);
+            writer.put_positive(member.weight);
         }
         encode(boosted.rows, writer);
     });
@@ -74,7 +74,7 @@ void encode(const SparseModel& sparse, Writer& writer) {
 
 void encode(const Committee& committee, Writer& writer) {
     writer.section(committee_section, [&] {
-        writer.put(committee.signal);
+        writer.put_positive(committee.signal);
         writer.put_count(committee.experts.size());
         for (const Model& expert : committee.experts) encode_inner(expert, writer);
     });
@@ -82,9 +82,9 @@ void encode(const Committee& committee, Writer& writer) {
 
 void encode(const VaryingNoise& noise, Writer& writer) {
     writer.section(varying_noise_section, [&] {
-        writer.put(noise.level);
-        writer.put(noise.least);
-        writer.put(noise.greatest);
+        writer.put_finite(noise.level);
+        writer.put_positive(noise.least);
+        writer.put_positive(noise.greatest);
         encode_inner(noise.process, writer);
     });
 }
@@ -253,8 +253,8 @@ void encode(const std::optional<LeaveOneOut>& score, Writer& writer) {
     writer.put(score.has_value());
     if (!score) return;
     writer.put(score->rows);
-    writer.put(score->mean_nll);
-    writer.put(score->rmse);
+    writer.put_finite(score->mean_nll);
+    writer.put_finite(score->rmse);
     put(score->coverage_90, writer);
 }
 
@@ -306,9 +306,9 @@ void encode(const Model& model, Writer& writer) {
     encode(static_cast<const Provenance&>(model), writer);
     writer.section(options_section, [&] { options_table.write(model.options, writer); });
     writer.section(gp_section, [&] {
-        writer.put(model.centre);
-        writer.put(model.scale);
-        writer.put(model.noise);
+        writer.put_finite(model.centre);
+        writer.put_positive(model.scale);
+        writer.put_positive(model.noise);
     });
     std::visit([&](const auto& posterior) { encode(posterior, writer); }, model.posterior);
     writer.section(scores_section, [&] {

@@ -200,7 +200,7 @@ Options gp_fit_members_defaults() {
 
 void put(const std::optional<double>& value, Writer& writer) {
     writer.put(value.has_value());
-    if (value) writer.put(*value);
+    if (value) writer.put_finite(*value);
 }
 
 std::optional<double> get_optional(Reader& reader) {

@@ -63,6 +63,8 @@ Trainer::Trainer(FitRows rows, const std::vector<Feature>& features, const Optio
 }
 
 Trainer::Spread Trainer::spread_of(const TrainingColumns& columns) {
+    // Sums of what is not valid would hide which number it was.
+    for (size_t i = 0; i < columns.rows(); i++) validate_observation(columns.target[i], columns.weight_of(i));
     const auto [least, greatest] = std::minmax_element(columns.target.begin(), columns.target.end());
     if (*least == *greatest) return {*least, 1};
     double weights = 0, sum = 0, squares = 0;

@@ -145,8 +145,8 @@ uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunCon
 
 void encode(const TreesMean& mean, Writer& writer) {
     writer.section(mean_section, [&] {
-        writer.put(mean.mean_variance());
-        writer.put(mean.variance_ratio());
+        writer.put_positive(mean.mean_variance());
+        writer.put_positive(mean.variance_ratio());
         boosting::encode(mean.trees(), writer);
     });
 }

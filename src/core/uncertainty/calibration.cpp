@@ -96,11 +96,11 @@ void encode(const Calibration& calibration, Writer& writer) {
     writer.put(static_cast<uint8_t>(calibration.method));
     writer.put(calibration.rows);
     writer.put(calibration.updates);
-    writer.put(calibration.student.scale);
-    writer.put(calibration.student.df);
-    writer.put(calibration.variance.factor);
-    writer.put(calibration.variance.floor);
-    for (const double z : calibration.kept) writer.put(z);
+    writer.put_finite(calibration.student.scale);
+    writer.put_positive(calibration.student.df);
+    writer.put_finite(calibration.variance.factor);
+    writer.put_finite(calibration.variance.floor);
+    for (const double z : calibration.kept) writer.put_finite(z);
 }
 
 Calibration decode_calibration(Reader& reader, int version) {

@@ -4,11 +4,17 @@
 
 #include <exception>
 
+extern "C" {
+#include "access/detoast.h"
+}
+
 namespace btml::pg {
 
 namespace {
 
-constexpr uint64_t rows_per_batch = 1024; // after which the memory of detoasted and converted values is given back
+// After so many rows, or bytes, the memory of detoasted and converted values is given back.
+constexpr uint64_t rows_per_batch = 1024;
+constexpr size_t max_scratch_bytes = size_t{1} << 18;
 constexpr uint64_t rows_per_progress = 65536;
 
 struct Receiver {
@@ -21,6 +27,18 @@ struct Receiver {
     std::exception_ptr* failure;
 };
 
+// Returns how many bytes the row's values take that are stored apart or compressed, once they are whole.
+uint64_t bytes_to_unpack(const TupleTableSlot* slot) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < slot->tts_nvalid; i++) {
+        if (slot->tts_isnull[i] || TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen != -1) continue;
+        const Datum value = slot->tts_values[i];
+        const auto* const stored = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
+        if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored)) bytes += toast_raw_datum_size(value);
+    }
+    return bytes;
+}
+
 // One row of the query. A C++ exception stops the scan and waits in `failure`; what PostgreSQL says of an error lies in
 // the scratch memory, which then stays for as long as the memory around it.
 bool receive(TupleTableSlot* slot, DestReceiver* self) {
@@ -29,6 +47,7 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
     const MemoryContext before = MemoryContextSwitchTo(receiver->scratch);
     bool more = false;
     try {
+        receiver->context->memory().require(bytes_to_unpack(slot), "the values of a row");
         receiver->sink->add(slot->tts_values, slot->tts_isnull);
         if (++receiver->rows % rows_per_progress == 0 && receiver->phase)
             receiver->context->progress(receiver->phase, receiver->rows, 0);
@@ -37,7 +56,9 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
         *receiver->failure = std::current_exception();
     }
     MemoryContextSwitchTo(before);
-    if (more && receiver->rows % rows_per_batch == 0) MemoryContextReset(receiver->scratch);
+    if (more && (receiver->rows % rows_per_batch == 0 ||
+                 MemoryContextMemAllocated(receiver->scratch, false) > max_scratch_bytes))
+        MemoryContextReset(receiver->scratch);
     return more;
 }
 

@@ -209,6 +209,26 @@ TEST(Serial, EveryTruncationIsRefused) {
               "It ends early: 6 bytes are left where 8 are needed.");
 }
 
+// What is written as a number that must be finite can be read as one.
+TEST(Serial, NumbersThatCannotBeReadAreNotWritten) {
+    QuietContext quiet;
+    const auto refused = [&](double value, bool positive) {
+        Writer writer(quiet);
+        return caught([&] {
+            writer.section({"trees", 1}, [&] { positive ? writer.put_positive(value) : writer.put_finite(value); });
+        });
+    };
+    for (const double value : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+        EXPECT_EQ(refused(value, false).message, "a number of the model is not finite");
+        EXPECT_EQ(refused(value, false).code, ErrorCode::out_of_range);
+        EXPECT_TRUE(refused(value, true).thrown);
+    }
+    EXPECT_EQ(refused(HUGE_VAL, false).detail, "It would be stored in its section \"trees\".");
+    EXPECT_EQ(refused(0, true).message, "a number of the model is not positive");
+    EXPECT_FALSE(refused(-1e308, false).thrown);
+    EXPECT_FALSE(refused(5e-324, true).thrown);
+}
+
 TEST(Serial, HostileBytesAreRefused) {
     EXPECT_EQ(corruption([] { Reader(bytes_of({2})).get_bool(); }), "A boolean has the value 2.");
     QuietContext quiet;
@@ -232,7 +252,7 @@ TEST(Serial, RandomBytes) {
         std::vector<std::byte> bytes(random_bits(seed, 0, 0) % 40);
         for (size_t i = 0; i < bytes.size(); i++)
             bytes[i] = static_cast<std::byte>(random_bits(seed, 1, i) >> (random_bits(seed, 2, i) % 64));
-        caught([&] {
+        const auto end = caught([&] {
             Reader reader(bytes);
             for (uint64_t step = 0;; step++) {
                 switch (random_bits(seed, 3, step) % 4) {
@@ -250,6 +270,7 @@ TEST(Serial, RandomBytes) {
                 }
             }
         });
+        EXPECT_EQ(end.code, ErrorCode::corrupt_model) << end.message;
     }
 }
 

@@ -176,13 +176,72 @@ TEST(LightGbmText, PandasCategories) {
     EXPECT_EQ(score(model, 1), 2);
     form.rest = "pandas_categorical:[[\"b\", \"a\"]]\n";
     EXPECT_EQ(refusal(with_sets(model_text(form))).message,
-              "LightGBM model has the categories of 1 columns, but 0 categorical features");
+              "LightGBM model does not say whether feature \"x\" has one of its 1 lists of categories");
     EXPECT_FALSE(refusal(with_sets(model_text(form)), R"({"x": ["b", "a"]})").thrown);
     form.rest = "[categorical_feature: 7]\npandas_categorical:[[]]\n";
     EXPECT_EQ(refusal(with_sets(model_text(form))).detail, "Line 27: there is no feature 7.");
     form.rest = "pandas_categorical:[[\n";
     EXPECT_EQ(refusal(with_sets(model_text(form))).detail,
               "pandas_categorical: Byte 3: the text ends where a value is missing.");
+}
+
+// A model whose trees split feature `splits` as a category, with what training saw and what the end of the text says.
+struct Naming {
+    std::string infos, categorical, pandas, splits = "1", more_of_head = "";
+};
+
+ImportedModel read_naming(const Naming& naming, RunContext& context) {
+    Form form;
+    form.head = "version=v4\nnum_tree_per_iteration=1\nmax_feature_idx=2\nobjective=regression\nfeature_names=x y z\n"
+                "feature_infos=" +
+                naming.infos + "\n" + naming.more_of_head;
+    form.rest = "[categorical_feature: " + naming.categorical + "]\npandas_categorical:" + naming.pandas + "\n";
+    form.split_feature = naming.splits.empty() ? "0" : naming.splits;
+    if (naming.splits.empty()) return read_lightgbm(model_text(form), "", context);
+    form.threshold = "0";
+    form.decision_type = "1";
+    form.more = "cat_boundaries=0 1\ncat_threshold=2\n";
+    return read_lightgbm(with_sets(model_text(form)), "", context);
+}
+
+// Returns the first category of each feature, or "-".
+std::string first_names(const Naming& naming, bool told = false) {
+    QuietContext context;
+    try {
+        const ImportedModel imported = read_naming(naming, context);
+        EXPECT_EQ(!imported.notices.empty(), told);
+        std::string names;
+        for (const Feature& feature : imported.model.features)
+            names += feature.categories.empty() ? "-" : feature.categories[0];
+        return names;
+    } catch (const Error& error) {
+        return error.message();
+    }
+}
+
+TEST(LightGbmText, ListsOfOrderedColumns) {
+    const std::string uncertain =
+        "LightGBM model does not say whether feature \"y\" has one of its 1 lists of categories";
+    const std::string two = R"([["a", "b"]])", both = R"([["a", "b"], ["c", "d", "e"]])";
+    // Trees that split numbers need no names, whatever the lists are.
+    EXPECT_EQ(first_names({"[0:1] [0:9] [-2:2]", "", two, ""}), "---");
+    EXPECT_EQ(first_names({"[-3:1] [0:9] [0:99]", "", both, ""}), "---");
+    // Feature y alone can have the list, or x and y can have both in one way.
+    EXPECT_EQ(first_names({"[-1.5:2] 0:1 [0:4]", "1", two}), "-a-");
+    EXPECT_EQ(first_names({"[0:1] 0:1:2 [0:4]", "1", both}), "-c-");
+    // Another might have it: where all categorical features have a list then, this is told; else it is refused.
+    EXPECT_EQ(first_names({"[0:1] 0:1 [-1:1]", "1", two}, true), "-a-");
+    EXPECT_EQ(first_names({"none 0:1 [-1:1]", "1", two}, true), "-a-");
+    EXPECT_EQ(first_names({"[0:1] 0:1 0:1", "1,2", two}), uncertain);
+    // More codes than names: y is a column of integers, and the list is of x.
+    EXPECT_EQ(first_names({"[0:1] 0:1:2 [-1:1]", "1", two}), "-0-");
+    EXPECT_EQ(first_names({"[0:1] 1:0:7 0:1:2", "1,2", both}), "-0c");
+    // Lists that cannot be placed at all.
+    EXPECT_EQ(first_names({"[0:9] 0:1:2 [0:9]", "1", two}), uncertain);
+    // Texts from here say whose they are.
+    EXPECT_EQ(first_names({"[0:1] 0:1 [0:1]", "1", two, "1", "pandas_features=1\n"}), "-a-");
+    EXPECT_EQ(first_names({"[0:1] 0:1 [0:1]", "1", two, "1", "pandas_features=7\n"}), "invalid LightGBM model");
+    EXPECT_EQ(first_names({"[0:1] 0:1 [0:1]", "1", two, "1", "pandas_features=1 2\n"}), "invalid LightGBM model");
 }
 
 TEST(LightGbmText, Objectives) {

@@ -253,19 +253,27 @@ TEST(ApproxSum, ALargeValueThatIsKnownCountsAsIfItWereMet) {
     EXPECT_EQ(estimate_sum(equal, 10'000, std::numeric_limits<double>::infinity(), {}).fraction, 1);
 }
 
-// Squares of such distances are no numbers: whether there is a score or an error, nothing is read beyond a table.
-TEST(SelectBandwidth, PointsAtTinyDistancesDoNotLeaveTheConvolution) {
+// Squares of such distances are no numbers. Scores are those of points at a distance of one, in units of the distance.
+TEST(SelectBandwidth, PointsAtTinyDistancesHaveTheScoresOfOthers) {
     QuietContext context(1);
     ThreadTeam team(context);
-    for (const double distance : {1e-160, 1e-152, 1e-3}) {
+    const auto rows_at = [&](double distance) {
         ScoreRows rows(1, false, context.memory());
         for (int i = 0; i < 50; i++) rows.values.push_back(i * distance);
-        SelectionOptions options;
-        options.steps = 4;
-        options.score.kernel = pairwise::kernel_of<pairwise::Matern32>;
-        const auto refused =
-            caught([&] { select_bandwidth(std::move(rows), ScoreKind::kde, options, team, context); }).thrown;
-        EXPECT_TRUE(!refused || distance < 1e-3) << distance;
+        return rows;
+    };
+    SelectionOptions options;
+    options.steps = 4;
+    options.score.kernel = pairwise::kernel_of<pairwise::Matern32>;
+    options.score.method = ScoreMethod::exact;
+    Scores apart(rows_at(1), ScoreKind::kde, options.score, context);
+    for (const double distance : {1e-160, 1e-152, 1e-3}) {
+        const auto curve = select_bandwidth(rows_at(distance), ScoreKind::kde, options, team, context);
+        ASSERT_EQ(curve.size(), 4u) << distance;
+        for (const ScoredBandwidth& found : curve) {
+            const double expected = apart.estimate({found.bandwidths.x / distance}, team).value;
+            EXPECT_NEAR(found.score * distance / expected, 1, 1e-9) << distance << " " << found.bandwidths.x;
+        }
     }
 }
 

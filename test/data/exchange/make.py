@@ -99,5 +99,13 @@ xgb.train(dict(multi_strategy="multi_output_tree", max_depth=1, nthread=1),
           xgb.DMatrix(numbers, np.c_[targets["number"], targets["share"]]), 1).save_model(HERE / "xgboost_vectors.json")
 xgb.train(dict(max_depth=1, nthread=1), xgb.DMatrix(numbers, np.c_[targets["number"], targets["share"]]), 1).save_model(HERE / "xgboost_targets.json")
 
+ordered = training[["x"]].assign(code=training["code"].cat.as_ordered()), points[["x"]].assign(code=points["code"].cat.as_ordered())
+lightgbm("ordered", "number", data=ordered[0], at=ordered[1], objective="regression")
+targets["one"] = np.ones(len(training))
+xgboost("one_class", "one", objective="binary:logistic")
+same = xgb.Booster()
+same.load_model(HERE / "xgboost_regression.json")
+same.save_model(HERE / "xgboost_regression.ubj")
+
 rows_as_json = json.loads(points.to_json(orient="records"))
 (HERE / "answers.json").write_text(json.dumps({"points": rows_as_json, "models": answers}) + "\n")

@@ -8,10 +8,16 @@
 
 namespace btml::boosting {
 
+// Something that whoever imports a model would want to know.
+struct ImportNotice {
+    std::string message, detail, hint;
+};
+
 // A model with what it takes of memory.
 struct ImportedModel {
     Reservation held;
     Model model;
+    std::vector<ImportNotice> notices = {};
 };
 
 // The texts of a categorical feature's categories by the library's codes, and their SQL type.

@@ -1,5 +1,6 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 
+#include "core/boosting/exchange/lightgbm_categories.hpp"
 #include "core/boosting/exchange/lightgbm_objectives.hpp"
 #include "core/boosting/exchange/lightgbm_tree.hpp"
 
@@ -28,11 +29,13 @@ class LightGbmReader {
                           model_.bases.size()));
         if (!found_end_) refuse("It ends before the line \"end of trees\".");
         read_rest();
-        name_categories(categories);
+        std::vector<ImportNotice> notices;
+        CategoryNaming(category_lines_, model_, *numbering_, held_, context_).name(categories, notices);
+        numbering_->apply();
         finish_zeros();
         for (const Tree& tree : model_.trees)
             model_.rows = std::max(model_.rows, static_cast<uint64_t>(std::min(tree[0].rows, 1e18)));
-        return {std::move(held_), std::move(model_)};
+        return {std::move(held_), std::move(model_), std::move(notices)};
     }
 
   private:
@@ -42,10 +45,6 @@ class LightGbmReader {
     void read_fields(LineFields& fields);
     void read_tree();
     void read_rest();
-    void add_info_codes();
-    std::vector<CategoryNames> read_pandas_categories();
-    std::vector<size_t> read_categorical_features();
-    void name_categories(std::string_view categories);
     void finish_zeros();
 
     TextLines lines_;
@@ -54,15 +53,16 @@ class LightGbmReader {
     Model model_;
     std::string_view tree_line_; // that begins the next tree; empty: there is none
     bool found_end_ = false;     // of the trees
-    LineValue feature_infos_, pandas_categorical_, categorical_feature_;
+    CategoryLines category_lines_;
     std::optional<CategoryNumbering> numbering_;
     std::vector<ZeroUse> zeros_; // by feature
     LightGbmTreeReader tree_reader_;
 };
 
 void LightGbmReader::read_header() {
-    LineFields header{"version",        "num_class",     "num_tree_per_iteration", "max_feature_idx",     "objective",
-                      "average_output", "feature_names", "feature_infos",          "monotone_constraints"};
+    LineFields header{
+        "version",        "num_class",     "num_tree_per_iteration", "max_feature_idx",      "objective",
+        "average_output", "feature_names", "feature_infos",          "monotone_constraints", "pandas_features"};
     if (lines_.next() != "tree") refuse("The first line is not \"tree\".");
     read_fields(header);
     const LineValue& version = header.require("version", "The header");
@@ -98,7 +98,8 @@ void LightGbmReader::read_features(const LineFields& header) {
         refuse_line(names.line, format("there are %zu feature_names, max_feature_idx says %" PRIu64,
                                        model_.features.size(), count));
     zeros_.resize(model_.features.size());
-    feature_infos_ = header.find("feature_infos");
+    category_lines_.feature_infos = header.find("feature_infos");
+    category_lines_.pandas_features = header.find("pandas_features");
     const LineValue& directions = header.find("monotone_constraints");
     if (!directions) return;
     Buffer<int32_t> found(context_.memory(), "a tree of an imported model");
@@ -163,83 +164,14 @@ void LightGbmReader::read_tree() {
 
 // Reads what follows the trees.
 void LightGbmReader::read_rest() {
-    const std::pair<std::string_view, LineValue*> keys[] = {{"pandas_categorical:", &pandas_categorical_},
-                                                            {"[categorical_feature:", &categorical_feature_}};
+    const std::pair<std::string_view, LineValue*> keys[] = {
+        {"pandas_categorical:", &category_lines_.pandas_categorical},
+        {"[categorical_feature:", &category_lines_.categorical_feature}};
     while (!lines_.at_end()) {
         const std::string_view line = lines_.next();
         for (const auto& [key, value] : keys)
             if (line.starts_with(key)) *value = {line.substr(key.size()), lines_.number()};
     }
-}
-
-// Takes the codes that training saw: "-1:3:0", where −1 is a missing value; of numeric features "[0:1]".
-void LightGbmReader::add_info_codes() {
-    size_t feature = 0;
-    for_each_word(feature_infos_.text, context_, [&](std::string_view word) {
-        const size_t f = feature++;
-        if (f >= model_.features.size() || !model_.features[f].categorical || word == "none" || word.starts_with("["))
-            return;
-        for (size_t begin = 0; begin < word.size();) {
-            const size_t end = std::min(word.find(':', begin), word.size());
-            const auto code = number_of<int32_t>(word.substr(begin, end - begin), feature_infos_.line, "feature_infos");
-            if (code >= 0) numbering_->add_code(f, static_cast<uint32_t>(code));
-            begin = end + 1;
-        }
-    });
-}
-
-[[noreturn]] void refuse_pandas(std::string detail) {
-    refuse("pandas_categorical: " + detail);
-}
-
-std::vector<CategoryNames> LightGbmReader::read_pandas_categories() {
-    std::vector<CategoryNames> lists;
-    if (!pandas_categorical_) return lists;
-    JsonReader json(pandas_categorical_.text, refuse_pandas, context_);
-    if (json.peek() == JsonReader::Kind::null) return lists;
-    json.array([&] {
-        held_.grow(2 * sizeof(CategoryNames));
-        lists.push_back(read_categories_with_null(json, held_));
-    });
-    json.finish();
-    return lists;
-}
-
-// Reads the numbers of the features that were trained on as categorical: "[categorical_feature: 1,3]".
-std::vector<size_t> LightGbmReader::read_categorical_features() {
-    std::vector<size_t> features;
-    const std::string_view text = categorical_feature_.text.substr(0, categorical_feature_.text.find(']'));
-    const auto add = [&](std::string_view word) {
-        const auto feature = number_of<size_t>(word, categorical_feature_.line, "categorical_feature");
-        if (feature >= model_.features.size())
-            refuse_line(categorical_feature_.line, format("there is no feature %zu", feature));
-        if (features.size() == model_.features.size())
-            refuse_line(categorical_feature_.line, "more features are categorical than there are");
-        features.push_back(feature);
-    };
-    for_each_word(
-        text, context_, [&](std::string_view words) { for_each_word(words, context_, add); }, ',');
-    std::sort(features.begin(), features.end());
-    return features;
-}
-
-// The lists of pandas_categorical are of the columns that pandas took for categorical, in their order. Where there are
-// as many categorical features, they are those; else the caller must say what is what.
-void LightGbmReader::name_categories(std::string_view categories) {
-    std::vector<CategoryNames> lists = read_pandas_categories();
-    if (!categories.empty()) {
-        numbering_->set_names(read_categories(categories, held_, context_));
-    } else if (!lists.empty()) {
-        const std::vector<size_t> features = read_categorical_features();
-        if (features.size() != lists.size())
-            throw Error(ErrorCode::invalid_argument,
-                        format("%s model has the categories of %zu columns, but %zu categorical features", lightgbm,
-                               lists.size(), features.size()),
-                        "It does not say whose they are.", R"(Give them as categories => '{"feature": ["a", "b"]}'.)");
-        for (size_t i = 0; i < features.size(); i++) numbering_->set_names(features[i], std::move(lists[i]));
-    }
-    add_info_codes();
-    numbering_->apply();
 }
 
 void LightGbmReader::finish_zeros() {

@@ -1,9 +1,8 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 
 #include "core/boosting/exchange/lightgbm_lines.hpp"
+#include "core/boosting/exchange/text_builder.hpp"
 
-#include <array>
-#include <charconv>
 #include <set>
 
 namespace btml::boosting {
@@ -11,57 +10,6 @@ namespace btml::boosting {
 namespace {
 
 constexpr char what[] = "the text of a model";
-
-class Text {
-  public:
-    explicit Text(RunContext& context) : text_(context.memory(), what), context_(context) {}
-
-    Text& operator<<(std::string_view piece) {
-        const size_t begin = text_.size();
-        text_.reserve(begin + piece.size());
-        text_.resize(begin + piece.size());
-        std::copy(piece.begin(), piece.end(), text_.begin() + begin);
-        context_.worked(piece.size());
-        return *this;
-    }
-    Text& operator<<(double number) {
-        std::array<char, 32> digits;
-        return *this << std::string_view(
-                   digits.begin(), std::to_chars(digits.begin(), digits.end(), number).ptr); // has inf for infinity
-    }
-    template <std::integral Number>
-    Text& operator<<(Number number) {
-        return *this << std::string_view(std::to_string(number));
-    }
-    // A line key=value value …
-    template <class List, class Of>
-    void line(const char* key, const List& list, const Of& of) {
-        *this << key << "=";
-        const char* separator = "";
-        for (const auto& element : list) {
-            *this << separator << of(element);
-            separator = " ";
-        }
-        *this << "\n";
-    }
-    void json_string(std::string_view value) {
-        *this << "\"";
-        for (const char c : value) {
-            if (c == '"' || c == '\\')
-                *this << "\\" << std::string_view(&c, 1);
-            else if (static_cast<unsigned char>(c) < 0x20)
-                *this << format("\\u%04x", c);
-            else
-                *this << std::string_view(&c, 1);
-        }
-        *this << "\"";
-    }
-    Buffer<char> take() { return std::move(text_); }
-
-  private:
-    Buffer<char> text_;
-    RunContext& context_;
-};
 
 // What LightGBM's names may not have: spaces separate them, and JSON's characters are refused.
 std::string allowed_name(std::string_view name) {
@@ -94,7 +42,7 @@ class LightGbmWriter {
     LightGbmWriter(const Model& model, RunContext& context)
         : model_(model),
           context_(context),
-          text_(context),
+          text_(context, what),
           held_(context.memory(), what),
           uses_(model.features.size()) {
         held_.grow(model.features.size() * (sizeof(FeatureUse) + sizeof(std::string) * 4));
@@ -129,6 +77,7 @@ class LightGbmWriter {
     void write_header();
     void write_names();
     void write_infos();
+    void write_categorical(const char* between);
     void write_tree(const Tree& tree, size_t number, double base);
     void write_inner_nodes(const Tree& tree, const std::vector<const Node*>& inner, const std::vector<int32_t>& number,
                            double base);
@@ -139,7 +88,7 @@ class LightGbmWriter {
 
     const Model& model_;
     RunContext& context_;
-    Text text_;
+    TextBuilder text_;
     Reservation held_;
     std::vector<FeatureUse> uses_; // by feature
 };
@@ -192,7 +141,20 @@ void LightGbmWriter::write_header() {
     if (!model_.directions.empty())
         text_.line("monotone_constraints", model_.directions, [](int8_t direction) { return int{direction}; });
     write_infos();
-    text_ << "\n";
+    // LightGBM skips a key that it does not know, and does not say itself whose lists pandas_categorical has.
+    text_ << "pandas_features=";
+    write_categorical(" ");
+    text_ << "\n\n";
+}
+
+// Writes the numbers of the categorical features.
+void LightGbmWriter::write_categorical(const char* between) {
+    const char* separator = "";
+    for (size_t f = 0; f < model_.features.size(); f++) {
+        if (!model_.features[f].categorical) continue;
+        text_ << separator << f;
+        separator = between;
+    }
 }
 
 void LightGbmWriter::write_names() {
@@ -336,21 +298,18 @@ void LightGbmWriter::write_category_sets(const std::vector<const Node*>& inner) 
 
 void LightGbmWriter::write_parameters() {
     text_ << "\nparameters:\n[categorical_feature: ";
+    write_categorical(",");
+    const bool any = std::any_of(model_.features.begin(), model_.features.end(),
+                                 [](const Feature& feature) { return feature.categorical; });
+    text_ << "]\n\nend of parameters\n\npandas_categorical:" << (any ? "[" : "null");
     const char* separator = "";
-    for (size_t f = 0; f < model_.features.size(); f++) {
-        if (!model_.features[f].categorical) continue;
-        text_ << separator << f;
-        separator = ",";
-    }
-    text_ << "]\n\nend of parameters\n\npandas_categorical:" << (*separator ? "[" : "null");
-    separator = "";
     for (size_t f = 0; f < model_.features.size(); f++) {
         if (!model_.features[f].categorical) continue;
         text_ << separator;
         write_categories(model_.features[f], uses_[f]);
         separator = ", ";
     }
-    text_ << (*separator ? "]\n" : "\n");
+    text_ << (any ? "]\n" : "\n");
 }
 
 bool is_finite(const std::string& number) {

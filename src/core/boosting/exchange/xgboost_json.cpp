@@ -16,10 +16,14 @@ constexpr char what[] = "an imported model";
     refuse_model(xgboost, std::move(detail));
 }
 
+[[noreturn]] void refuse_json_form(std::string detail) {
+    refuse("In its JSON form: " + detail);
+}
+
 class XgboostReader {
   public:
-    XgboostReader(std::string_view text, RunContext& context)
-        : json_(text, refuse, context),
+    XgboostReader(std::string_view text, JsonReader::Refuse refuse_json, RunContext& context)
+        : json_(text, refuse_json, context),
           context_(context),
           held_(context.memory(), what),
           trees_(held_, context),
@@ -53,6 +57,7 @@ class XgboostReader {
     void make_bases(const XgboostObjective& objective);
     void weigh_trees();
     void arrange_trees();
+    size_t kept_iterations(size_t iterations);
 
     JsonReader json_;
     RunContext& context_;
@@ -67,6 +72,7 @@ class XgboostReader {
     Buffer<uint32_t> groups_; // by tree: the score that it is added to
     Buffer<float> weights_;   // by tree, of DART
     Buffer<float> base_scores_;
+    std::vector<ImportNotice> notices_;
 };
 
 // Parameters are strings, which older versions and other writers may give as numbers.
@@ -297,6 +303,17 @@ void XgboostReader::weigh_trees() {
     }
 }
 
+// Leaves out what comes after the best iteration. Training that continues a model keeps the best iteration of before.
+size_t XgboostReader::kept_iterations(size_t iterations) {
+    if (!best_iteration_ || *best_iteration_ >= iterations / parallel_trees_) return iterations;
+    const size_t all = iterations / parallel_trees_, kept = *best_iteration_ + 1;
+    if (kept < all)
+        notices_.push_back({format("%zu of the XGBoost model's %zu iterations are left out", all - kept, all),
+                            format("They come after its best_iteration, %zu, that early stopping set.", kept - 1),
+                            "For all of them, save the model after booster.set_attr(best_iteration=None)."});
+    return std::min(iterations, kept * parallel_trees_);
+}
+
 // Puts the trees of an iteration side by side, one for each score, in the order that scores are summed in; XGBoost may
 // have several trees a score in an iteration.
 void XgboostReader::arrange_trees() {
@@ -311,7 +328,7 @@ void XgboostReader::arrange_trees() {
     size_t iterations = of_score[0].size();
     for (const std::vector<size_t>& trees : of_score)
         if (trees.size() != iterations) refuse("Its classes have different numbers of trees.");
-    if (best_iteration_) iterations = std::min(iterations, (*best_iteration_ + 1) * parallel_trees_);
+    iterations = kept_iterations(iterations);
     std::vector<Tree> arranged;
     arranged.reserve(iterations * scores);
     for (size_t i = 0; i < iterations; i++)
@@ -341,6 +358,11 @@ void XgboostReader::make_features(std::string_view categories) {
     for (const auto& [list, name] : {std::pair(&names_, "feature_names"), {&types_, "feature_types"}})
         if (!list->empty() && list->size() != features_)
             refuse(format("It has %zu %s for %zu features.", list->size(), name, features_));
+    if (names_.empty() && features_ > max_unnamed_features)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("XGBoost model has %zu features without names, at most %zu are possible", features_,
+                           max_unnamed_features),
+                    {}, "Save it with feature_names.");
     if (categories_.size() > features_) refuse("It has categories of more features than there are.");
     held_.grow(features_ * (sizeof(Feature) + 2 * sizeof(std::string)));
     for (size_t f = 0; f < features_; f++) {
@@ -349,6 +371,7 @@ void XgboostReader::make_features(std::string_view categories) {
                                    boolean ? "boolean" : "double precision",
                                    !types_.empty() && types_[f] == "c",
                                    {}});
+        context_.worked(20);
     }
     if (const std::string* const name = FeatureNames(model_.features, context_).repeated())
         refuse("feature_names has " + shown(*name) + " twice.");
@@ -400,13 +423,17 @@ ImportedModel XgboostReader::read(std::string_view categories) {
     model_.target = "target";
     model_.strategy = "import";
     model_.strategy_reason = "the model was trained by XGBoost";
-    return {std::move(held_), std::move(model_)};
+    return {std::move(held_), std::move(model_), std::move(notices_)};
 }
 
 } // namespace
 
 ImportedModel read_xgboost(std::string_view text, std::string_view categories, RunContext& context) {
-    return XgboostReader(text, context).read(categories);
+    return XgboostReader(text, refuse, context).read(categories);
+}
+
+ImportedModel read_xgboost_ubjson(std::string_view json, std::string_view categories, RunContext& context) {
+    return XgboostReader(json, refuse_json_form, context).read(categories);
 }
 
 } // namespace btml::boosting

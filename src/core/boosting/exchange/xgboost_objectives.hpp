@@ -3,7 +3,9 @@
 
 #include "core/boosting/model.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace btml::boosting {
 
@@ -40,10 +42,15 @@ inline constexpr XgboostObjective xgboost_objectives[] = {
     {"rank:map", ObjectiveNumber::rank, Link::identity, BaseScale::score},
 };
 
-// In floats, by the C library's function, as XGBoost does it: the last bit is that of the library and the processor.
+// Computes in floats and by the C library's function, as XGBoost does it: the last bit is that of the library and the
+// processor. Probabilities keep its distance from 0 and 1. Where a mean of 0 has −∞ there, the least float gives the
+// same predictions, 0. What no target can have is NaN.
 inline float score_of_base(float base, BaseScale scale) {
-    if (scale == BaseScale::logit) return -std::log(1.0F / base - 1.0F);
-    return scale == BaseScale::log ? std::log(base) : base;
+    if (scale == BaseScale::score) return base;
+    if (scale == BaseScale::log) return base == 0 ? std::numeric_limits<float>::lowest() : std::log(base);
+    if (!(base >= 0 && base <= 1)) return std::numeric_limits<float>::quiet_NaN();
+    constexpr float distance = 1e-6F;
+    return -std::log(1.0F / std::clamp(base, distance, 1.0F - distance) - 1.0F);
 }
 
 } // namespace btml::boosting

@@ -43,6 +43,10 @@ TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& conte
     dataset.weight.clear();
     count(team);
     if (train_.rows == 0) refuse_no_training_rows(all.rows, holdout_.rows);
+    const double total = std::ldexp(static_cast<double>(train_.weight) + static_cast<double>(holdout_.weight), -scale_);
+    if (!std::isfinite(total))
+        throw Error(ErrorCode::out_of_range, "the weights add up to more than a double precision number can be", {},
+                    "What they are relative to each other alone counts: divide them by the largest.");
 }
 
 void TrainingRows::fix_weights(const Buffer<double>& weight, uint64_t all_rows, ThreadTeam& team) {

@@ -14,9 +14,14 @@ static float get_finite_float(Reader& reader) {
     return value;
 }
 
+static void put_finite_float(float value, Writer& writer) {
+    writer.require_finite(static_cast<double>(value));
+    writer.put(std::bit_cast<uint32_t>(value));
+}
+
 static void put(const SumModel::Member& member, Writer& writer) {
     encode_order(member.order, writer);
-    for (const double weight : member.weights) writer.put(weight);
+    for (const double weight : member.weights) writer.put_finite(weight);
 }
 
 static SumModel::Member get_member(Reader& reader, const Encoding& encoding, double noise) {
@@ -32,18 +37,17 @@ static SumModel::Member get_member(Reader& reader, const Encoding& encoding, dou
 
 void SumModel::encode(Writer& writer) const {
     writer.put(parts_.seed);
-    writer.put(parts_.noise);
-    writer.put(parts_.calibration);
-    writer.put(parts_.residuals.targets);
-    writer.put(parts_.residuals.samples);
+    writer.put_positive(parts_.noise);
+    writer.put_positive(parts_.calibration);
+    writer.put_finite(parts_.residuals.targets);
+    writer.put_finite(parts_.residuals.samples);
     parts_.encoding.encode(writer);
     writer.put_count(parts_.members.size());
     for (const Member& member : parts_.members) put(member, writer);
     gp::encode(parts_.rows, writer);
     for (size_t i = 0; i < rows(); i++)
         for (size_t s = 0; s < 1 + samples; s++)
-            writer.put(std::bit_cast<uint32_t>(s < Columns::count ? parts_.first[i][s]
-                                                                  : parts_.second[i][s - Columns::count]));
+            put_finite_float(s < Columns::count ? parts_.first[i][s] : parts_.second[i][s - Columns::count], writer);
 }
 
 SumModel SumModel::decode(Reader& reader, int version, RunContext& context) {

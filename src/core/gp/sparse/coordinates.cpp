@@ -109,8 +109,8 @@ std::vector<size_t> Coordinates::features_of_coordinates() const {
 
 void Coordinates::encode(Writer& writer) const {
     for (const Column& column : columns_) {
-        writer.put(column.mean);
-        writer.put(column.inverse_deviation);
+        writer.put_finite(column.mean);
+        writer.put_finite(column.inverse_deviation);
         writer.put(column.categories);
         writer.put(column.has_null);
     }

@@ -44,7 +44,7 @@ void set_parameters(SmoothKernel& kernel, std::span<const double> parameters) {
 
 static void put_all(const std::vector<double>& numbers, Writer& writer) {
     writer.put_count(numbers.size());
-    for (const double number : numbers) writer.put(number);
+    for (const double number : numbers) writer.put_positive(number);
 }
 
 // Takes limits that are beyond what is learned, and what options may give.
@@ -66,8 +66,8 @@ void encode(const SmoothKernel& kernel, Writer& writer) {
     writer.put(static_cast<uint8_t>(kernel.kind));
     put_all(kernel.inverse_lengths, writer);
     put_all(kernel.penalties, writer);
-    writer.put(kernel.signal);
-    writer.put(kernel.noise);
+    writer.put_positive(kernel.signal);
+    writer.put_positive(kernel.noise);
 }
 
 SmoothKernel decode_smooth_kernel(Reader& reader) {

@@ -123,14 +123,14 @@ void SparseModel::encode(Writer& writer) const {
     parts_.coordinates.encode(writer);
     gp::encode(parts_.kernel, writer);
     writer.put(parts_.log_likelihood.has_value());
-    if (parts_.log_likelihood) writer.put(*parts_.log_likelihood);
+    if (parts_.log_likelihood) writer.put_finite(*parts_.log_likelihood);
     writer.put(parts_.fitc);
     const size_t count = inducing_points();
     writer.put_count(count);
-    for (const double coordinate : parts_.inducing) writer.put(coordinate);
-    for (const double weight : parts_.solution) writer.put(weight);
+    for (const double coordinate : parts_.inducing) writer.put_finite(coordinate);
+    for (const double weight : parts_.solution) writer.put_finite(weight);
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j <= i; j++) writer.put(parts_.reduction[i * count + j]);
+        for (size_t j = 0; j <= i; j++) writer.put_finite(parts_.reduction[i * count + j]);
 }
 
 SparseModel SparseModel::decode(Reader& reader, int version, const std::vector<Feature>& features,

@@ -231,7 +231,7 @@ void Encoding::encode(Writer& writer) const {
         } else {
             feature.scale->encode(writer);
             writer.put(feature.shift.has_value());
-            if (feature.shift) writer.put(*feature.shift);
+            if (feature.shift) writer.put_finite(*feature.shift);
         }
     }
 }

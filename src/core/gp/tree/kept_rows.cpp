@@ -61,7 +61,19 @@ void take_row(TrainingColumns& rows, size_t row) {
     take(rows.weight);
 }
 
+// Says what is wrong with an observation, if one is not valid.
+static std::optional<std::string> what_is_invalid(const TrainingColumns& rows, RunContext& context) {
+    try {
+        context.for_each(rows.rows(), 1, [&](size_t i) { validate_observation(rows.target[i], rows.weight_of(i)); });
+    } catch (const Error& error) {
+        return format("In a row, %s.", error.what());
+    }
+    return std::nullopt;
+}
+
 void encode(const TrainingColumns& rows, Writer& writer) {
+    if (const auto invalid = what_is_invalid(rows, writer.context()))
+        throw Error(ErrorCode::out_of_range, "a row that the model keeps is out of range", *invalid);
     const auto put = [&](const auto& values) {
         for (const auto value : values) writer.put(value);
     };
@@ -104,11 +116,7 @@ TrainingColumns decode_training_columns(Reader& reader, const Encoding& encoding
         if (reader.remaining() / sizeof(double) < rows) corrupt_model("It ends before the weights of its rows.");
         columns.weight = get<double>(rows, context, number);
     }
-    try {
-        context.for_each(rows, 1, [&](size_t i) { validate_observation(columns.target[i], columns.weight_of(i)); });
-    } catch (const Error& error) {
-        corrupt_model(format("In a row, %s.", error.what()));
-    }
+    if (const auto invalid = what_is_invalid(columns, context)) corrupt_model(*invalid);
     return columns;
 }
 

@@ -36,8 +36,8 @@ void Kernel::validate() const {
 
 void encode(const Kernel& kernel, Writer& writer) {
     writer.put_count(kernel.levels());
-    for (const double weight : kernel.weights) writer.put(weight);
-    writer.put(kernel.noise);
+    for (const double weight : kernel.weights) writer.put_finite(weight);
+    writer.put_positive(kernel.noise);
 }
 
 Kernel decode_kernel(Reader& reader) {

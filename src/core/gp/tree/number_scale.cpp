@@ -124,17 +124,17 @@ double NumberScale::place(double x) const {
 }
 
 void NumberScale::encode(Writer& writer) const {
-    writer.put(least_);
-    writer.put(greatest_);
+    writer.put_finite(least_);
+    writer.put_finite(greatest_);
     writer.put_count(knots_.size());
     for (const Knot& knot : knots_) {
-        writer.put(knot.value);
-        writer.put(knot.place);
+        writer.put_finite(knot.value);
+        writer.put_finite(knot.place);
     }
     writer.put_count(gaps_.size());
     for (const Gap& gap : gaps_) {
-        writer.put(gap.below);
-        writer.put(gap.above);
+        writer.put_finite(gap.below);
+        writer.put_finite(gap.above);
     }
 }
 

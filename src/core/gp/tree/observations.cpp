@@ -9,9 +9,9 @@ namespace btml::gp {
 
 void validate_observation(double target, double weight) {
     if (!std::isfinite(target))
-        throw Error(ErrorCode::invalid_argument, format("a target of %s is not finite", shortest(target).c_str()));
+        throw Error(ErrorCode::out_of_range, format("a target of %s is not finite", shortest(target).c_str()));
     if (!(weight >= min_row_weight && weight <= max_row_weight))
-        throw Error(ErrorCode::invalid_argument, format("invalid weight %g", weight), {},
+        throw Error(ErrorCode::out_of_range, format("invalid weight %g", weight), {},
                     format("A weight is a number from %g to %g.", min_row_weight, max_row_weight));
 }
 

@@ -13,8 +13,8 @@ static size_t key_bytes(size_t levels) {
 
 void Trie::encode(Writer& writer) const {
     gp::encode(kernel_, writer);
-    writer.put(residual_);
-    writer.put(log_weights_);
+    writer.put_finite(residual_);
+    writer.put_finite(log_weights_);
     writer.put_count(strings_);
     std::vector<uint32_t> rest; // subtrees to write, the next one last
     if (root_ != none) rest.push_back(root_);
@@ -28,8 +28,8 @@ void Trie::encode(Writer& writer) const {
         const uint64_t* words = key(node.leaf());
         for (size_t byte = 0; byte < key_bytes(kernel_.levels()); byte++)
             writer.put(static_cast<uint8_t>(words[byte / 8] >> (56 - 8 * (byte % 8))));
-        writer.put(leaves_[node.leaf()].weight);
-        writer.put(node.mean);
+        writer.put_positive(leaves_[node.leaf()].weight);
+        writer.put_finite(node.mean);
         writer.put(leaves_[node.leaf()].rows);
     }
 }
