@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 namespace btml::uncertainty {
 
@@ -14,12 +15,20 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Variances are taken for s·(v/V + r) of what a model tells, v, and its mean, V: the likeliest s is known for each r.
+// The row that is the most deviations off does not count.
 class Likelihood {
   public:
     Likelihood(std::span<const double> errors, std::span<const double> deviations, RunContext& context)
-        : errors_(errors), deviations_(deviations), context_(context) {
-        for (const double error : errors) unit_ = std::max(unit_, std::fabs(error));
-        for (size_t i = 0; i < errors.size(); i++) mean_ += variance(i) / static_cast<double>(errors.size());
+        : errors_(errors), deviations_(deviations), context_(context), rows_(static_cast<double>(errors.size()) - 1) {
+        double most = -1;
+        for (size_t i = 0; i < errors.size(); i++) {
+            const double z = std::fabs(errors[i] / deviations[i]);
+            if (!(z > most)) continue;
+            most = z;
+            farthest_ = i;
+        }
+        for_others([&](size_t i) { unit_ = std::max(unit_, std::fabs(errors[i])); });
+        for_others([&](size_t i) { mean_ += variance(i) / rows_; });
     }
 
     bool is_proper() const { return std::isnormal(unit_) && std::isnormal(mean_); }
@@ -29,18 +38,27 @@ class Likelihood {
     };
     Found at(double ratio) const {
         double scale = 0, logarithms = 0;
-        const double count = static_cast<double>(errors_.size());
-        context_.for_each(errors_.size(), 8, [&](size_t i) {
+        for_others([&](size_t i) {
             const double error = errors_[i] / unit_, told = variance(i) / mean_ + ratio;
             scale += error * error / told;
             logarithms += logarithm(told);
         });
-        scale /= count;
-        const double nll = (logarithm(scale) + logarithms / count) / 2;
+        scale /= rows_;
+        const double nll = (logarithm(scale) + logarithms / rows_) / 2;
         return {ratio, scale, std::isnan(nll) || !std::isnormal(scale) ? infinity : nll};
     }
     VarianceCalibration calibration(const Found& found) const {
         return {found.scale / mean_, found.scale * found.ratio * unit_ * unit_};
+    }
+    // Returns the mean negative log density, without what is the same for all calibrations.
+    double nll(const VarianceCalibration& calibration) const {
+        double sum = 0;
+        for_others([&](size_t i) {
+            const double error = errors_[i] / unit_,
+                         told = calibration.factor * variance(i) + calibration.floor / unit_ / unit_;
+            sum += (error * error / told + std::log(told)) / 2;
+        });
+        return sum / rows_;
     }
 
   private:
@@ -49,31 +67,51 @@ class Likelihood {
         const double deviation = deviations_[i] / unit_;
         return deviation * deviation;
     }
+    template <class Body>
+    void for_others(const Body& body) const {
+        context_.for_each(errors_.size(), 8, [&](size_t i) {
+            if (i != farthest_) body(i);
+        });
+    }
 
     const std::span<const double> errors_, deviations_;
     RunContext& context_;
+    const double rows_;
+    size_t farthest_ = 0;
     double unit_ = 0, mean_ = 0;
 };
 
-// The ratio is found on a grid of logarithms, which gets finer about its best point; 0 is tried, too.
-Likelihood::Found search(const Likelihood& likelihood) {
+// The ratio is found on a grid of logarithms, which gets finer about its best point; 0 is tried, too. Where a floor
+// hides the variances, the likelihood hardly depends on the factor: of what is as likely but for little, the factor
+// nearest to 1 is taken.
+VarianceCalibration search(const Likelihood& likelihood, size_t rows) {
     static constexpr double limit = 23; // e^23 is 1e10
     static constexpr int points = 21, rounds = 4;
-    Likelihood::Found best = likelihood.at(0);
-    double from = -limit, to = limit;
+    const double little = 0.02 / std::sqrt(static_cast<double>(rows));
+    std::vector<Likelihood::Found> tried{likelihood.at(0)};
+    double from = -limit, to = limit, least = tried[0].nll;
     for (int round = 0; round < rounds; round++) {
         const double step = (to - from) / (points - 1);
-        double best_at = (from + to) / 2, least = infinity;
+        double best_at = (from + to) / 2, least_of_round = infinity;
         for (int i = 0; i < points; i++) {
             const double at = from + i * step;
-            const Likelihood::Found found = likelihood.at(exponential(at));
-            if (found.nll < best.nll) best = found;
-            if (!(found.nll < least)) continue;
-            least = found.nll;
+            tried.push_back(likelihood.at(exponential(at)));
+            if (!(tried.back().nll < least_of_round)) continue;
+            least_of_round = tried.back().nll;
             best_at = at;
         }
+        least = std::min(least, least_of_round);
         from = best_at - step;
         to = best_at + step;
+    }
+    VarianceCalibration best{0, 0};
+    double nearest = infinity;
+    for (const Likelihood::Found& found : tried) {
+        const VarianceCalibration calibration = likelihood.calibration(found);
+        const double distance = std::fabs(std::log(calibration.factor));
+        if (!(found.nll <= least + little) || !(distance < nearest)) continue;
+        nearest = distance;
+        best = calibration;
     }
     return best;
 }
@@ -98,10 +136,9 @@ VarianceCalibration likeliest_variances(std::span<const double> errors, std::spa
     if (errors.size() < min_rows) return {};
     const Likelihood likelihood(errors, deviations, context);
     if (!likelihood.is_proper()) return {};
-    const VarianceCalibration found = likelihood.calibration(search(likelihood));
-    if (!std::isfinite(found.factor) || !std::isfinite(found.floor)) return {};
-    const double as_told = mean_nll_normal(errors, deviations, {}, context),
-                 calibrated = mean_nll_normal(errors, deviations, found, context);
+    const VarianceCalibration found = search(likelihood, errors.size());
+    if (!std::isfinite(found.factor) || !std::isfinite(found.floor) || !(found.factor + found.floor > 0)) return {};
+    const double as_told = likelihood.nll({}), calibrated = likelihood.nll(found);
     const bool is_better =
         std::isfinite(as_told) ? is_clearly_better(calibrated, as_told, errors.size()) : std::isfinite(calibrated);
     return is_better ? found : VarianceCalibration{};

@@ -17,9 +17,11 @@ struct VarianceCalibration {
     double operator()(double variance) const { return is_identity() ? variance : factor * variance + floor; }
 };
 
-// Returns the factor and the floor that maximise the likelihood of errors, which came with these deviations; the
-// identity where the errors are fewer than 100, or are clearly no likelier for it (is_clearly_better). The result
-// depends on the order of the errors by rounding alone. O(n).
+// Returns the factor and the floor that maximise the likelihood of errors, which came with these deviations, but for
+// the one that is the most deviations off: a single far value says nothing of other rows. Of factors that are as likely
+// but for 0.02 over the root of the rows, the one nearest to 1 is taken. Returns the identity where the errors are fewer
+// than 100, or are not clearly likelier for another (is_clearly_better). The order of the errors moves the result by
+// rounding alone. O(n).
 VarianceCalibration likeliest_variances(std::span<const double> errors, std::span<const double> deviations,
                                         RunContext& context);
 

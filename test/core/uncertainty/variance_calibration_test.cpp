@@ -51,7 +51,7 @@ TEST(VarianceCalibration, FindsTheLikeliestOfManyTried) {
             const double width = tried % 2 ? 0.1 : 3;
             const VarianceCalibration other{found.factor * std::exp(width * random.normal()),
                                             found.floor * std::exp(width * random.normal())};
-            EXPECT_LT(sample.nll(found), sample.nll(other) + 1e-6) << other.factor << " " << other.floor;
+            EXPECT_LT(sample.nll(found), sample.nll(other) + 0.02) << other.factor << " " << other.floor;
         }
     }
 }
@@ -60,7 +60,7 @@ TEST(VarianceCalibration, RecoversWhatErrorsWereMadeBy) {
     Random random(3);
     const VarianceCalibration found = Sample(100'000, 9, 0.04, random).likeliest();
     EXPECT_NEAR(found.factor, 9, 0.3);
-    EXPECT_NEAR(found.floor, 0.04, 0.002);
+    EXPECT_NEAR(found.floor, 0.04, 0.004);
 }
 
 // What is right stays as it is, whatever the chance: of few errors and of many.
@@ -80,6 +80,29 @@ TEST(VarianceCalibration, FewErrorsThatAreFarOffDoNotRuinTheScore) {
     for (size_t i = 0; i < sample.errors.size(); i += 100) sample.errors[i] *= 300;
     EXPECT_GT(sample.nll({}), 100);
     EXPECT_LT(sample.nll(sample.likeliest()), 4);
+}
+
+TEST(VarianceCalibration, OneFarErrorSaysNothingOfOtherRows) {
+    Random random(8);
+    for (const double far : {1e3, 1e9, 1e150}) {
+        Sample right(200, 1, 0, random), wrong(200, 9, 0, random);
+        right.errors[17] = wrong.errors[17] = far;
+        EXPECT_TRUE(right.likeliest().is_identity()) << far;
+        const VarianceCalibration found = wrong.likeliest();
+        EXPECT_GT(found.factor, 5) << far;
+        EXPECT_LT(found.factor + found.floor, 15) << far;
+    }
+}
+
+// Variances that say nothing are hidden by a floor, and stay of its size.
+TEST(VarianceCalibration, FactorsDoNotVanishBelowAFloor) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        Random random(seed);
+        Sample sample(400, 0, 4, random);
+        const VarianceCalibration found = sample.likeliest();
+        EXPECT_GT(found.factor, 0.01);
+        EXPECT_GT(found.floor, 2);
+    }
 }
 
 TEST(VarianceCalibration, DoesNotDependOnUnits) {
