@@ -86,6 +86,13 @@ SELECT btml.boost_fit_agg(NULL, NULL) IS NULL AS nothing FROM point;
 SELECT count(*) FROM (SELECT btml.boost_fit_agg(y, ARRAY[x1, x2]) FROM point WHERE false GROUP BY g) none;
 SELECT s->'rows' AS rows, s->'rows_skipped' AS skipped, btml.predict(m, ARRAY[NULL]::float8[]) AS at_null, btml.predict(m, ARRAY[1.0]) AS at_1 FROM (SELECT btml.boost_fit_agg(y, ARRAY[x], '{"trees": 1, "learning_rate": 1, "min_leaf_rows": 1}') AS m FROM (VALUES (2.0, NULL), (4, 1.0), (NULL, 3), (NULL, NULL)) v(y, x)) a, btml.summary(m) s;
 
+-- A group of rows without any weight has no model, and the call goes on: one NOTICE for all of them.
+SET client_min_messages = notice;
+SELECT g, btml.predict(btml.boost_fit_agg(y, ARRAY[x], g::float8), ARRAY[1.0]) AS at_1 FROM (VALUES (0, 1.0, 1.0), (0, 2, 2), (1, 5, 1), (1, 5, 2), (0, 3, 3)) v(g, y, x) GROUP BY g ORDER BY g;
+SELECT g, btml.boost_fit_agg(y, ARRAY[x], 0) IS NULL AS none FROM (VALUES (0, 'a', 1.0), (0, 'b', 2), (1, 'a', 1), (1, 'b', 2)) v(g, y, x) GROUP BY g ORDER BY g;
+SELECT g, btml.boost_fit_agg(y, ARRAY[x], '{"class_weights": {"a": 0, "b": 0}}') IS NULL AS none FROM (VALUES (0, 'a', 1.0), (0, 'b', 2), (1, 'a', 1), (1, 'c', 2)) v(g, y, x) GROUP BY g ORDER BY g;
+SET client_min_messages = warning;
+
 -- Errors
 SELECT arguments, caught(format('SELECT btml.boost_fit_agg(%s) FROM (VALUES (1, 1.5, 2.5), (2, 1.0, 3.0)) v(i, a, b)', arguments)) FROM unnest(ARRAY['a, NULL', 'a, ARRAY[b], NULL', 'a, ''{}''', 'a, CASE i WHEN 1 THEN ARRAY[a] ELSE ARRAY[a, b] END',
     'a, ARRAY[[a], [b]]', '''NaN''::float8, ARRAY[b]', 'CASE i WHEN 2 THEN ''-Infinity''::float8 ELSE a END, ARRAY[b]', '1e200, ARRAY[b]', 'a, array_fill(1.0::float8, ARRAY[65536])', '''x'', ARRAY[b]']) arguments;

@@ -58,6 +58,13 @@ SELECT arguments || E'\n' || fit_error('boost_errors.sale', '''y'', ' || argumen
 SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', max_leaves => 1)');
 SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', trees => 3)');
 
+-- Options as others call them; what is short is near to all else that is short.
+SELECT name, substring(caught(format('SELECT btml.boost_fit(''boost_errors.target'', ''i'', options => %L)', jsonb_build_object(name, 1))) FROM 'HINT: (.*)') AS hint FROM unnest('{lr,LR,l3,ll,treees}'::text[]) name;
+-- A numeric that no double holds is no infinity.
+SELECT what, caught(call) FROM (VALUES ('feature', $$SELECT btml.boost_fit('SELECT i AS y, 10::numeric ^ (400 * (i % 2)) AS x FROM generate_series(1, 9) i', 'y', 1)$$),
+    ('target', $$SELECT btml.boost_fit('SELECT i AS x, -10::numeric ^ 309 AS y FROM generate_series(1, 9) i', 'y', 1)$$),
+    ('prediction', $$SELECT btml.predict(m, q.*) FROM btml.boost_fit('SELECT i AS y, i AS x FROM generate_series(1, 9) i', 'y', 1) m, (SELECT 10::numeric ^ 400 AS x) q$$),
+    ('infinity itself', $$SELECT btml.boost_fit('SELECT i AS y, ''-Infinity''::numeric AS x FROM generate_series(1, 9) i', 'y', 1)$$)) v(what, call);
 -- Values of the target and the weight
 SELECT what || E'\n' || fit_error('SELECT * FROM (VALUES (1, 5::float8, true, 1::float8), ' || rows || ') v(x, y, held_out, w)', arguments) || E'\n' FROM (VALUES
     ('NaN target', '(2, ''NaN'', false, 1)', '''y'''), ('infinite target', '(2, ''-Infinity'', false, 1)', '''y'''), ('infinite held-out target', '(2, ''Infinity'', true, 1)', '''y'', holdout => ''held_out'''),
@@ -73,7 +80,7 @@ SELECT fit_error('SELECT i AS x, 1e400 AS y FROM generate_series(1, 3) i', '''y'
 CREATE FUNCTION objective_errors(source text, target text, VARIADIC arguments text[]) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT target || ' ' || a || E'\n' || fit_error(source, quote_literal(target) || ', trees => 1' || CASE a WHEN '' THEN '' ELSE ', ' || a END) || E'\n' FROM unnest(arguments) a $$;
 CREATE TABLE target AS SELECT i, i % 7 AS x, i % 2 = 0 AS flag, (ARRAY['no', 'yes'])[1 + i % 2] AS answer, (ARRAY['red', 'green', 'blue'])[1 + i % 3] AS colour, i % 4 AS count, i % 4 / 4.0 AS share, (i % 2)::float8 AS zero_one, i % 4 - 1 AS negative, i % 3 + 0.5 AS half,
-    'same'::text AS same, true AS always, 0 AS zero, 1 AS one, i AS many, 'l' || i AS labels, 'small'::size AS size, ln(1 + i % 3) AS log_exposure, NULLIF(i % 5, 1)::float8 AS gap, 1e300 * 1e10 ^ (i % 2) AS huge, i % 5 = 0 AS held_out, i % 3 <> 0 AS not_red, i % 3 AS w FROM generate_series(1, 60) i;
+    'same'::text AS same, true AS always, 0 AS zero, 1 AS one, i AS many, 'l' || i AS labels, 'small'::size AS size, ln(1 + i % 3) AS log_exposure, NULLIF(i % 5, 1)::float8 AS gap, CASE i % 2 WHEN 0 THEN 1e300 ELSE 'Infinity'::float8 END AS huge, i % 5 = 0 AS held_out, i % 3 <> 0 AS not_red, i % 3 AS w FROM generate_series(1, 60) i;
 SELECT objective_errors('boost_errors.target', 'flag', '', 'objective => ''squared''', 'objective => ''quantile''', 'objective => ''poisson''', 'objective => ''best''', 'objective => NULL', 'objective => ''Binary''', 'objective => ''multiclass''');
 SELECT objective_errors('boost_errors.target', 'colour', 'objective => ''squared''', 'objective => ''gamma''', 'objective => ''binary''', 'positive => ''red''', 'strategy => ''factorize''', 'criterion => ''mse_sum''');
 SELECT objective_errors('boost_errors.target', 'answer', 'positive => ''yse''', 'positive => ''Yes''', 'positive => ''''', 'objective => ''multiclass'', positive => ''yes''', 'strategy => ''factorize''', 'criterion => ''mse_sum''', 'residuals => ''sketch''');
@@ -90,7 +97,7 @@ SELECT objective_errors('SELECT price, shape FROM boost_errors.sale', 'shape', '
 SELECT objective_errors('SELECT i AS x, md5(i::text)::uuid AS id, date ''2025-01-01'' + i AS day, interval ''1 day'' * i AS span, i::oid AS oid FROM generate_series(1, 50) i', target, '') FROM unnest('{id,day,span,oid}'::text[]) target;
 -- Names of other systems, and near misses
 SELECT name, substring(fit_error('boost_errors.target', format('''i'', trees => 1, objective => %L', name)) FROM 'HINT: ([^.]*)\.') AS hint FROM unnest('{reg:squarederror,regression,mse,MAE,binary:logistic,logloss,softmax,multi:softprob,lambdarank,rank:ndcg,count:poisson,poison,Reg:Tweedie,hubert,nonsense}'::text[]) name;
-SELECT name, substring(fit_error('boost_errors.target', format('''i'', trees => 1, metric => %L', name)) FROM 'HINT: ([^.]*)\.') AS hint FROM unnest('{roc_auc,mse,l1,logloss,mlogloss,AUC,aucpr,error,brier_score,ndgc,nonsense}'::text[]) name;
+SELECT name, substring(fit_error('boost_errors.target', format('''i'', trees => 1, metric => %L', name)) FROM 'HINT: ([^.]*)\.') AS hint FROM unnest('{roc_auc,mse,l1,logloss,mlogloss,AUC,aucpr,error,brier_score,ndgc,f1,nonsense}'::text[]) name;
 SELECT caught($$SELECT btml.boost_fit_agg(flag, ARRAY[x], '{"objective": "binary:logistic"}') FROM boost_errors.target$$);
 -- One label only, in all rows or in those to train on; no events.
 SELECT objective_errors('boost_errors.target', 'same', '', 'objective => ''binary''', 'objective => ''multiclass''');

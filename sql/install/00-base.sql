@@ -44,6 +44,14 @@ END $$;
 GRANT USAGE ON SCHEMA btml TO PUBLIC;
 
 -- Functions that types, operators, aggregates and views are made of, so that \df btml.* lists what people call.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_namespace WHERE nspname = 'btml_internal') THEN
+        RAISE duplicate_schema USING MESSAGE = 'schema "btml_internal" exists, and does not belong to the extension',
+            DETAIL = (SELECT format('Its owner is %I.', pg_get_userbyid(nspowner)) FROM pg_namespace WHERE nspname = 'btml_internal'),
+            HINT = 'CREATE EXTENSION makes the schema. To keep this one under another name, run: ALTER SCHEMA btml_internal RENAME TO other_name';
+    END IF;
+END $$;
 CREATE SCHEMA btml_internal;
 COMMENT ON SCHEMA btml_internal IS 'what types, operators, aggregates and views of the extension btml are made of';
 GRANT USAGE ON SCHEMA btml_internal TO PUBLIC;

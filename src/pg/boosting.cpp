@@ -1,4 +1,5 @@
 // SQL functions of boosted trees: btml.boost_fit, btml.tree_fit, btml.boost_fit_agg, and what looks into a model.
+#include "core/base/nothing_to_train_on.hpp"
 #include "core/boosting/booster.hpp"
 #include "core/boosting/to_sql.hpp"
 #include "pg/boosting_source.hpp"
@@ -355,7 +356,7 @@ void check_request(const std::string& json) {
 // What a call has said already, whatever the number of its groups.
 struct Told {
     std::array<bool, Labels::kinds> of_labels{};
-    bool constant = false;
+    bool constant = false, no_model = false;
 };
 
 void notice_labels(const Labels& labels, Told& told) {
@@ -367,6 +368,11 @@ void notice_labels(const Labels& labels, Told& told) {
 void notice_constant(const FitResult& result, Told& told) {
     if (result.constant_reason.empty() || std::exchange(told.constant, true)) return;
     notice("a model is a constant: " + result.constant_reason, "It is the first of its kind in this call.");
+}
+
+void notice_no_model(const NothingToTrainOn& reason, Told& told) {
+    if (std::exchange(told.no_model, true)) return;
+    notice("a model is NULL: " + reason.message(), "It is the first of its kind in this call.");
 }
 
 FitResult fit_over_rows(const RowCollection& rows, Told& told, RunContext& context) {
@@ -404,14 +410,20 @@ BTML_BOOST_FIT_ACCUMULATE(_text, number, text)
 BTML_BOOST_FIT_ACCUMULATE(_boolean_text, boolean, text)
 BTML_BOOST_FIT_ACCUMULATE(_label_text, label, text)
 
-// btml_internal.boost_fit_final(state) → model; NULL when there was no row
+// btml_internal.boost_fit_final(state) → model; NULL when there was no row to train on
 BTML_FUNCTION(btml_boost_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("boost_fit_agg");
     context.tell_minutes();
     Told& told = kept_at_call_site<Told>(fcinfo, [] { return std::make_unique<Told>(); });
     return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
-        return model_datum(fit_over_rows(rows, told, context), context);
+        try {
+            return model_datum(fit_over_rows(rows, told, context), context);
+        } catch (const NothingToTrainOn& reason) {
+            notice_no_model(reason, told);
+        }
+        fcinfo->isnull = true;
+        return Datum{};
     });
 }
 

@@ -169,6 +169,9 @@ void notice_findings(const Findings& findings, const std::string& target) {
     if (const auto& names = findings.identifying; !names.empty())
         notice(called(names) + (one(names) ? " has" : " have") + " another value in every row", "",
                "What only tells rows apart is better left out: " + exclude_them(names) + ".");
+    if (const auto& names = findings.nearly_identifying; !names.empty())
+        notice(called(names) + (one(names) ? " has" : " have") + " nearly as many values as there are rows", "",
+               "What hardly any two rows share is better left out: " + exclude_them(names) + ".");
     if (const auto& names = findings.constant; !names.empty())
         notice(called(names) + (one(names) ? " has" : " have") + " one value in all rows to train on");
 }

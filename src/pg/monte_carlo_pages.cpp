@@ -14,6 +14,7 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/itemptr.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 }
@@ -44,7 +45,10 @@ double largest_of(HeapTuple statistics, int slot_kind, NumberKind kind) {
     if (!get_attstatsslot(&slot, statistics, slot_kind, InvalidOid, ATTSTATSSLOT_VALUES)) return 0;
     double largest = 0;
     for (int i = 0; i < slot.nvalues; i++) {
-        const double x = to_number(slot.values[i], kind);
+        const Datum value = slot.values[i];
+        const double x = kind == NumberKind::numeric // which may overflow: an estimate is no reason to fail
+                             ? DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value))
+                             : to_number(value, kind);
         largest = std::max(largest, std::isfinite(x) ? std::abs(x) : std::numeric_limits<double>::infinity());
     }
     free_attstatsslot(&slot);

@@ -23,7 +23,7 @@ sub attempt
 	my ($prepare, %params) = @_;
 	$node->safe_psql('target', $prepare, @{ $params{as} || [] });
 	my ($code, undef, $error) = $node->psql('target', ($params{before} || '') . "\\set VERBOSITY verbose\nCREATE EXTENSION btml");
-	$node->safe_psql('target', 'SET client_min_messages = warning; DROP EXTENSION IF EXISTS btml CASCADE; DROP SCHEMA IF EXISTS btml CASCADE');
+	$node->safe_psql('target', 'SET client_min_messages = warning; DROP EXTENSION IF EXISTS btml CASCADE; DROP SCHEMA IF EXISTS btml, btml_internal CASCADE');
 	return $code == 0 ? 'created' : $error;
 }
 
@@ -77,6 +77,10 @@ for my $object (sort keys %objects)
 {
 	refused("CREATE SCHEMA btml; CREATE $objects{$object}", qr/is not empty.*It holds [^\n]*\Q$object\E/s, "a schema with a $object");
 }
+
+# The second schema is the extension's as well.
+my $internal = attempt('CREATE SCHEMA btml_internal', as => \@as_mallory);
+like($internal, qr/42P06: schema "btml_internal" exists.*Its owner is mallory\..*HINT: .*ALTER SCHEMA btml_internal RENAME/s, 'a schema btml_internal of another role');
 
 # Functions that suit the check's own calls better than those of pg_catalog.
 my $traps = join '', map { "CREATE FUNCTION btml.format(text, $_) RETURNS text LANGUAGE plpgsql AS \$\$ BEGIN RAISE EXCEPTION 'trapped'; END \$\$;" } 'name', 'text';

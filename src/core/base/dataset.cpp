@@ -1,15 +1,17 @@
 #include "core/base/dataset.hpp"
 
+#include "core/base/nothing_to_train_on.hpp"
+
 #include <cmath>
 
 namespace btml {
 
 void refuse_no_training_rows(uint64_t rows, uint64_t held_out) {
     static constexpr const char* message = "there are no rows to train on";
-    if (rows == 0) throw Error(ErrorCode::invalid_argument, message);
-    throw Error(ErrorCode::invalid_argument, message,
-                format("Of %" PRIu64 " rows, %" PRIu64 " are held out and %" PRIu64 " have weight 0.", rows, held_out,
-                       rows - held_out));
+    if (rows == 0) throw NothingToTrainOn(message);
+    throw NothingToTrainOn(message,
+                           format("Of %" PRIu64 " rows, %" PRIu64 " are held out and %" PRIu64 " have weight 0.", rows,
+                                  held_out, rows - held_out));
 }
 
 void check_finite(double number, const char* what) {

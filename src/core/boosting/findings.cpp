@@ -39,6 +39,7 @@ class Examination {
     bool all_rows(const FeatureBins& feature, const Body& holds) const;
     bool is_constant(const FeatureBins& feature) const;
     bool identifies(size_t f) const;
+    bool nearly_identifies(const FeatureBins& feature) const;
     bool explains(const FeatureBins& feature) const;
     std::vector<uint32_t> ranges_of(const FeatureBins& feature) const;
     double auc(const std::vector<uint32_t>& ranges) const;
@@ -114,6 +115,21 @@ bool Examination::identifies(size_t f) const {
         seen[bin] = true;
         return true;
     });
+}
+
+// A category of two rows or fewer, on average, says hardly anything of other rows.
+bool Examination::nearly_identifies(const FeatureBins& feature) const {
+    if (!feature.categorical || 2 * uint64_t{feature.values} < training_.train_rows()) return false;
+    std::vector<bool> seen(feature.values, false);
+    uint64_t distinct = 0;
+    all_rows(feature, [&](uint32_t bin) {
+        if (bin != feature.null_bin() && !seen[bin]) {
+            seen[bin] = true;
+            distinct++;
+        }
+        return true;
+    });
+    return 2 * distinct >= training_.train_rows();
 }
 
 // The ranges of the sample's rows; none where there would be too many.
@@ -234,6 +250,8 @@ Findings Examination::find() {
             findings.constant.push_back(name);
         else if (identifies(f))
             findings.identifying.push_back(name);
+        else if (nearly_identifies(data_.features[f]))
+            findings.nearly_identifying.push_back(name);
         else if (!findings.constant_target && explains(data_.features[f]))
             findings.explaining.push_back(name);
     }

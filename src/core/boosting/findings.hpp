@@ -7,8 +7,9 @@ namespace btml::boosting {
 
 struct Findings {
     std::optional<double> constant_target; // the number that all rows to train on have
-    // Names of features that alone explain the target, that have another value in every row, or one in all rows.
-    std::vector<std::string> explaining, identifying, constant;
+    // Names of features that alone explain the target, that have another value in every row, that are texts of at least
+    // half as many values as rows, or that have one value in all rows.
+    std::vector<std::string> explaining, identifying, nearly_identifying, constant;
 };
 
 // Looks at the rows to train on, of which there must be min_rows for anything to be found.

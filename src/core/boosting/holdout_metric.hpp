@@ -15,8 +15,6 @@ inline constexpr ForeignName foreign_metrics[] = {
     {"mean_squared_error", "rmse"},
     {"root_mean_squared_error", "rmse"},
     {"l1", "mae"},
-    {"f1", "average_precision"},
-    {"f1_score", "average_precision"},
     {"mean_absolute_error", "mae"},
     {"quantile", "pinball"},
     {"mean_pinball_loss", "pinball"},

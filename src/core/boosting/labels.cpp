@@ -1,5 +1,7 @@
 #include "core/boosting/labels.hpp"
 
+#include "core/base/nothing_to_train_on.hpp"
+
 #include <cmath>
 #include <set>
 
@@ -202,7 +204,7 @@ void LabelFinder::weigh() {
         return;
     }
     if (std::all_of(found_.weights.begin(), found_.weights.end(), [](double weight) { return weight == 0; }))
-        throw Error(ErrorCode::invalid_argument, "class_weights has 0 for every label");
+        throw NothingToTrainOn("class_weights has 0 for every label");
 }
 
 } // namespace

@@ -205,6 +205,7 @@ constexpr ForeignName foreign_options[] = {
     {"rounds", "trees"},
     {"max_iter", "trees"},
     {"eta", "learning_rate"},
+    {"lr", "learning_rate"},
     {"shrinkage", "learning_rate"},
     {"shrinkage_rate", "learning_rate"},
     {"learn_rate", "learning_rate"},

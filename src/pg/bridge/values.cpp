@@ -295,7 +295,13 @@ bool short_numeric(Datum numeric, double* result) {
 double numeric_number(Datum value) {
     double result;
     if (short_numeric(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &result)) return result;
-    return from_sql(DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value)));
+    const double number = from_sql(DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value)));
+    if (std::isinf(number) && !numeric_is_inf(DatumGetNumeric(value)))
+        ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                        errmsg("numeric value %s is out of range for type double precision",
+                               numeric_out_sci(DatumGetNumeric(value), 3)),
+                        errhint("Numbers up to 1.8e308 in magnitude fit.")));
+    return number;
 }
 
 constexpr double infinity = std::numeric_limits<double>::infinity();

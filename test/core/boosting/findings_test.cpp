@@ -133,6 +133,20 @@ TEST(Findings, IdentifyingAndConstantColumns) {
     EXPECT_TRUE(findings_of(data, 255, "integer").identifying.empty());
 }
 
+TEST(Findings, CategoriesOfHalfOfTheRowsNearlyIdentify) {
+    const size_t rows = 400;
+    for (const uint32_t values : {100U, 199U, 200U, 399U}) {
+        PlainData data = table_of(rows, values);
+        PlainColumn text{"text", true, 0, {}, {}, values, 0};
+        for (uint32_t i = 0; i < rows; i++) text.codes.push_back(i % values);
+        data.columns.push_back(text);
+        data.columns.push_back(numbers("number", rows, [&](size_t i) { return static_cast<double>(i % values); }));
+        const Findings found = findings_of(data, 255, "integer");
+        EXPECT_EQ(found.nearly_identifying, values >= 200 ? Names{"text"} : Names{}) << values;
+        EXPECT_TRUE(found.identifying.empty()) << values;
+    }
+}
+
 TEST(Findings, KeysThatRowsOfAJoinShareDoNotIdentifyThem) {
     PlainData data = table_of(400, 3);
     PlainTable dimension{200, {}};

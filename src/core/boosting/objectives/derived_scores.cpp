@@ -1,5 +1,6 @@
 #include "core/boosting/objectives/derived_scores.hpp"
 
+#include "core/base/nothing_to_train_on.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
@@ -104,8 +105,7 @@ void DerivedScores::sum_weights() {
     const ExactSums total = sums.total();
     train_weight_ = total.trained.value();
     holdout_weight_ = total.held_out.value();
-    if (!(train_weight_ > 0))
-        throw Error(ErrorCode::invalid_argument, "class_weights is 0 for the labels of all rows to train on");
+    if (!(train_weight_ > 0)) throw NothingToTrainOn("class_weights is 0 for the labels of all rows to train on");
 }
 
 const double* DerivedScores::targets_of(const RowList& rows, double* room) const {
