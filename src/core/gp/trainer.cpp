@@ -335,7 +335,7 @@ void Trainer::compare_scores(const Model& model) {
     const double held_out = *model.holdout_nll, left_out = model.leave_one_out->mean_nll;
     if (held_out - left_out <= max_difference) return;
     warnings_.push_back(format("the mean negative log density of held-out rows is %.2f, that of training rows left out "
-                               "in turn %.2f: the model is surer of some rows than it should be",
+                               "in turn %.2f: the process is surer of some rows than it should be",
                                held_out, left_out));
 }
 
@@ -462,8 +462,8 @@ Trained Trainer::fit() {
     FitResult result = options_.kernel == KernelChoice::tree        ? fit_tree()
                        : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
                                                                     : fit_sparse(smooth_kind(options_.kernel));
+    compare_scores(result.model); // by the variances that the process tells
     calibrate(result.model);
-    compare_scores(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
     const double score = result.model.holdout_nll ? score_ : calibrated_nll(*result.model.leave_one_out);

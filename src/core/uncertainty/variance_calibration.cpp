@@ -15,20 +15,17 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Variances are taken for s·(v/V + r) of what a model tells, v, and its mean, V: the likeliest s is known for each r.
-// The row that is the most deviations off does not count.
 class Likelihood {
   public:
-    Likelihood(std::span<const double> errors, std::span<const double> deviations, RunContext& context)
-        : errors_(errors), deviations_(deviations), context_(context), rows_(static_cast<double>(errors.size()) - 1) {
-        double most = -1;
-        for (size_t i = 0; i < errors.size(); i++) {
-            const double z = std::fabs(errors[i] / deviations[i]);
-            if (!(z > most)) continue;
-            most = z;
-            farthest_ = i;
-        }
-        for_others([&](size_t i) { unit_ = std::max(unit_, std::fabs(errors[i])); });
-        for_others([&](size_t i) { mean_ += variance(i) / rows_; });
+    // Takes all rows but one, or where that is beyond them, all.
+    Likelihood(std::span<const double> errors, std::span<const double> deviations, size_t but, RunContext& context)
+        : errors_(errors),
+          deviations_(deviations),
+          but_(but),
+          context_(context),
+          rows_(static_cast<double>(errors.size() - (but < errors.size()))) {
+        for_rows([&](size_t i) { unit_ = std::max(unit_, std::fabs(errors[i])); });
+        for_rows([&](size_t i) { mean_ += variance(i) / rows_; });
     }
 
     bool is_proper() const { return std::isnormal(unit_) && std::isnormal(mean_); }
@@ -38,7 +35,7 @@ class Likelihood {
     };
     Found at(double ratio) const {
         double scale = 0, logarithms = 0;
-        for_others([&](size_t i) {
+        for_rows([&](size_t i) {
             const double error = errors_[i] / unit_, told = variance(i) / mean_ + ratio;
             scale += error * error / told;
             logarithms += logarithm(told);
@@ -53,7 +50,7 @@ class Likelihood {
     // Returns the mean negative log density, without what is the same for all calibrations.
     double nll(const VarianceCalibration& calibration) const {
         double sum = 0;
-        for_others([&](size_t i) {
+        for_rows([&](size_t i) {
             const double error = errors_[i] / unit_,
                          told = calibration.factor * variance(i) + calibration.floor / unit_ / unit_;
             sum += (error * error / told + std::log(told)) / 2;
@@ -68,16 +65,16 @@ class Likelihood {
         return deviation * deviation;
     }
     template <class Body>
-    void for_others(const Body& body) const {
+    void for_rows(const Body& body) const {
         context_.for_each(errors_.size(), 8, [&](size_t i) {
-            if (i != farthest_) body(i);
+            if (i != but_) body(i);
         });
     }
 
     const std::span<const double> errors_, deviations_;
+    const size_t but_;
     RunContext& context_;
     const double rows_;
-    size_t farthest_ = 0;
     double unit_ = 0, mean_ = 0;
 };
 
@@ -116,6 +113,19 @@ VarianceCalibration search(const Likelihood& likelihood, size_t rows) {
     return best;
 }
 
+// Returns the row whose error is the most deviations.
+size_t farthest(std::span<const double> errors, std::span<const double> deviations) {
+    size_t found = 0;
+    double most = -1;
+    for (size_t i = 0; i < errors.size(); i++) {
+        const double z = std::fabs(errors[i] / deviations[i]);
+        if (!(z > most)) continue;
+        most = z;
+        found = i;
+    }
+    return found;
+}
+
 } // namespace
 
 double mean_nll_normal(std::span<const double> errors, std::span<const double> deviations,
@@ -134,14 +144,20 @@ VarianceCalibration likeliest_variances(std::span<const double> errors, std::spa
                                         RunContext& context) {
     static constexpr size_t min_rows = 100; // of fewer, two numbers would be mostly chance
     if (errors.size() < min_rows) return {};
-    const Likelihood likelihood(errors, deviations, context);
-    if (!likelihood.is_proper()) return {};
-    const VarianceCalibration found = search(likelihood, errors.size());
-    if (!std::isfinite(found.factor) || !std::isfinite(found.floor) || !(found.factor + found.floor > 0)) return {};
-    const double as_told = likelihood.nll({}), calibrated = likelihood.nll(found);
-    const bool is_better =
-        std::isfinite(as_told) ? is_clearly_better(calibrated, as_told, errors.size()) : std::isfinite(calibrated);
-    return is_better ? found : VarianceCalibration{};
+    const Likelihood all(errors, deviations, errors.size(), context),
+        others(errors, deviations, farthest(errors, deviations), context);
+    if (!all.is_proper() || !others.is_proper()) return {};
+    const auto is_better = [&](const Likelihood& likelihood, const VarianceCalibration& found) {
+        const double as_told = likelihood.nll({}), calibrated = likelihood.nll(found);
+        return std::isfinite(as_told) ? is_clearly_better(calibrated, as_told, errors.size())
+                                      : std::isfinite(calibrated);
+    };
+    for (const Likelihood* const likelihood : {&all, &others}) {
+        const VarianceCalibration found = search(*likelihood, errors.size());
+        if (!std::isfinite(found.factor) || !std::isfinite(found.floor) || !(found.factor + found.floor > 0)) continue;
+        if (is_better(all, found) && is_better(others, found)) return found;
+    }
+    return {};
 }
 
 bool is_clearly_better(double nll, double than, size_t rows) {

@@ -17,11 +17,12 @@ struct VarianceCalibration {
     double operator()(double variance) const { return is_identity() ? variance : factor * variance + floor; }
 };
 
-// Returns the factor and the floor that maximise the likelihood of errors, which came with these deviations, but for
-// the one that is the most deviations off: a single far value says nothing of other rows. Of factors that are as likely
-// but for 0.02 over the root of the rows, the one nearest to 1 is taken. Returns the identity where the errors are fewer
-// than 100, or are not clearly likelier for another (is_clearly_better). The order of the errors moves the result by
-// rounding alone. O(n).
+// Returns the factor and the floor that maximise the likelihood of errors, which came with these deviations. Of factors
+// that are as likely but for 0.02 over the root of the rows, the one nearest to 1 is taken. Both have to be clearly
+// likelier than the identity (is_clearly_better), with the error that is the most deviations and without it, since a
+// single far value says nothing of other rows; where they are not, those that maximise the likelihood of the others are
+// tried. Returns the identity where these fail as well, or where the errors are fewer than 100. The order of the errors
+// moves the result by rounding alone. O(n).
 VarianceCalibration likeliest_variances(std::span<const double> errors, std::span<const double> deviations,
                                         RunContext& context);
 

@@ -245,7 +245,7 @@ TEST(BoostedGp, UpdatesAreExact) {
         const std::vector<PlainRow> rows = rows_of(model);
         EXPECT_EQ(caught([&] { remove(model, features_of(rows[0]), 1e6, context); }).detail,
                   "Those with these features have another target or weight.");
-        EXPECT_EQ(caught([&] { insert(model, at, INFINITY, context); }).code, ErrorCode::invalid_argument);
+        EXPECT_EQ(caught([&] { insert(model, at, INFINITY, context); }).code, ErrorCode::out_of_range);
     }
     Model one = fit_rows({{1, 2, "a", 3}}, boosted_options(2), {}, context).model;
     EXPECT_EQ(caught([&] {
