@@ -23,7 +23,7 @@ class Sampler {
   private:
     size_t points_;
     double centre_, scale_;
-    double variance_factor_; // of the calibration
+    double variance_factor_;                 // of the calibration
     std::vector<double> weights_;            // of the members
     std::vector<JointPosterior> posteriors_; // of the members
     struct Beyond {
