@@ -158,10 +158,10 @@ SQL
 fails($session, q{SELECT btml.boost_fit('ranges', 'y', strategy => 'distributed')}, qr/could not connect to server "gone"/, 'a server that is gone');
 is($session->query("SELECT facts(btml.boost_fit('SELECT x, y FROM ranges WHERE id < 3000', 'y', trees => 2, strategy => 'distributed')) $of_ranges"), 't', 'which a condition leaves out');
 
-# 32 partitions; numbers beyond those of float8.
+# 32 partitions; numerics that are infinite, and one next to 0 that float8 lacks.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE odd_here (id int, x float8, n numeric, t text);
-INSERT INTO odd_here SELECT i, i % 19, CASE i % 50 WHEN 1 THEN '1e400' WHEN 2 THEN '-1e400' WHEN 3 THEN '1e-400' ELSE (i % 23)::numeric END, (ARRAY['u', 'U', 'v', 'V'])[1 + i * 7 % 23 / 6]
+INSERT INTO odd_here SELECT i, i % 19, CASE i % 50 WHEN 1 THEN 'Infinity' WHEN 2 THEN '-Infinity' WHEN 3 THEN '1e-400' ELSE (i % 23)::numeric END, (ARRAY['u', 'U', 'v', 'V'])[1 + i * 7 % 23 / 6]
 FROM generate_series(1, 3000) i;
 CREATE TABLE odd_there (LIKE odd_here) PARTITION BY HASH (id);
 SQL
