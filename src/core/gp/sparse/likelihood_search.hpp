@@ -12,9 +12,11 @@ struct GivenParameters {
     std::optional<double> signal, noise;
 };
 
-// Returns the parameters' logarithms, in the order of parameters_of(), moved to where covariance matrices can be
-// factorised: a noise that is learned is at least min_noise_share of the signal.
+// The least noise that is learned, as a part of the signal.
 inline constexpr double min_noise_share = 1e-6;
+
+// Returns the parameters' logarithms, in the order of parameters_of(), moved to where covariance matrices can be
+// factorised.
 std::vector<double> bounded_parameters(std::span<const double> parameters, const GivenParameters& given);
 
 // The log marginal likelihood, nats, and its derivatives by the logarithms of the kernel's parameters, in the order of
