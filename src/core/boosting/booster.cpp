@@ -241,7 +241,8 @@ void Booster::calibrate() {
             errors.add(error, 1);
         using uncertainty::Method;
         result_.model.calibration =
-            uncertainty::calibrate(has_rows_of_start_ ? Method::split_conformal : Method::held_out, errors, context_);
+            uncertainty::calibrate(has_rows_of_start_ ? Method::split_conformal : Method::held_out, errors,
+                                   errors.likeliest_variances(), context_);
     });
 }
 

@@ -121,7 +121,7 @@ void DeviationTraining::calibrate(Model& model, uncertainty::Method method, cons
         const double deviation = model.deviation->factor * model.deviation->before_factor(scores[row]);
         standardised.add(errors[row], deviation * deviation);
     }
-    model.calibration = uncertainty::calibrate(method, standardised, context_);
+    model.calibration = uncertainty::calibrate(method, standardised, standardised.likeliest_variances(), context_);
 }
 
 // Each fold's errors and deviations are those of trainings without it. The model's trees for the deviation are the mean

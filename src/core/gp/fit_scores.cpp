@@ -7,15 +7,19 @@
 
 namespace btml::gp {
 
-CalibratedScore::CalibratedScore(const uncertainty::StandardisedErrors& errors, RunContext& context) {
-    Buffer<double> z = errors.z();
-    std::sort(z.begin(), z.end(), [&](double a, double b) {
-        context.worked(1);
-        return a < b;
-    });
-    student_t = errors.mean_nll(uncertainty::likeliest_student_t(z.span(), context));
-    normal = errors.mean_nll(errors.likeliest_variances());
+void HeldOutScore::add(const HeldOutScore& others) {
+    nll += others.nll;
+    squares += others.squares;
+    errors.add(others.errors);
 }
+
+double HeldOutScore::mean_nll(const uncertainty::VarianceCalibration& variance) const {
+    return variance.is_identity() ? nll / static_cast<double>(errors.size()) : errors.mean_nll(variance);
+}
+
+CalibratedScore::CalibratedScore(const uncertainty::StandardisedErrors& errors, RunContext& context)
+    : student_t(errors.mean_nll(uncertainty::likeliest_student_t(errors.sorted_z().span(), context))),
+      normal(errors.mean_nll(errors.likeliest_variances())) {}
 
 bool CalibratedScore::is_better_than(const CalibratedScore& other, size_t rows) const {
     return uncertainty::is_clearly_better(student_t, other.student_t, rows) &&
@@ -34,7 +38,6 @@ HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& c
             sums.errors.add(error, score.variance);
         },
         context);
-    sums.rows = rows.rows();
     return sums;
 }
 
@@ -55,22 +58,16 @@ LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const 
     return score;
 }
 
-void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before) {
-    const double known = static_cast<double>(before), all = static_cast<double>(before + sums.rows);
-    const double nll = model.holdout_nll.value_or(0) * known, rmse = model.holdout_rmse.value_or(0);
-    model.holdout_nll = (nll + sums.nll) / all;
-    model.holdout_rmse = std::sqrt((rmse * rmse * known + sums.squares) / all);
-}
-
-void score_held_out_again(Model& model, const TrainingColumns& choosing, const TrainingColumns& calibrating,
-                          RunContext& context) {
-    model.holdout_nll.reset();
-    model.holdout_rmse.reset();
-    uint64_t before = 0;
-    for (const TrainingColumns* const rows : {&choosing, &calibrating}) {
-        if (rows->rows() > 0) add_to_scores(model, score_rows(model, *rows, context), before);
-        before += rows->rows();
-    }
+void calibrate_by_held_out(Model& model, const HeldOutScore& choosing, const HeldOutScore& calibrating,
+                           RunContext& context) {
+    HeldOutScore all(context);
+    all.add(choosing);
+    all.add(calibrating);
+    const HeldOutScore& untouched = calibrating.errors.size() > 0 ? calibrating : choosing;
+    model.calibration = uncertainty::calibrate(uncertainty::Method::split_conformal, untouched.errors,
+                                               all.errors.likeliest_variances(), context);
+    model.holdout_nll = all.mean_nll(model.calibration->variance);
+    model.holdout_rmse = std::sqrt(all.squares / static_cast<double>(all.errors.size()));
 }
 
 } // namespace btml::gp

@@ -5,13 +5,18 @@
 
 namespace btml::gp {
 
-// Sums over rows, in the target's units.
+// What a model without calibrated variances is off on rows, in the target's units.
 struct HeldOutScore {
     explicit HeldOutScore(RunContext& context) : errors(context) {}
 
-    double nll = 0, squares = 0;
-    uint64_t rows = 0;
+    double nll = 0, squares = 0; // sums over the rows
     uncertainty::StandardisedErrors errors;
+
+    void add(const HeldOutScore& others);
+    // Returns the mean negative log density of the rows once variances are calibrated so.
+    double mean_nll(const uncertainty::VarianceCalibration& variance) const;
+    // Returns the same by the likeliest variances.
+    double calibrated_nll() const { return mean_nll(errors.likeliest_variances()); }
 };
 
 // The mean negative log densities of rows under the distributions that are the likeliest for what a model is off: by a
@@ -26,8 +31,8 @@ struct CalibratedScore {
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
-// Returns the score, in the errors' units, of what the errors are of once its variances are calibrated by them; nll:
-// that of it as it is.
+// Returns the score, in the errors' units, of rows left out once variances are calibrated by them; nll: that of the
+// model as it is.
 double nll_once_calibrated(double nll, const uncertainty::StandardisedErrors& errors);
 
 // Returns the score by the distributions of a calibration; that by its Student t where it has a density.
@@ -35,10 +40,9 @@ LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, const 
                            RunContext& context);
 // Returns the mean negative log density by the calibration, or where it has none, the normal distributions.
 double calibrated_nll(const LeaveOneOut& score);
-// Makes the means over these rows the model's scores of held-out ones, next to so many that it has means of.
-void add_to_scores(Model& model, const HeldOutScore& sums, uint64_t before);
-// Scores both sets of held-out rows by the distributions that the model predicts now.
-void score_held_out_again(Model& model, const TrainingColumns& choosing, const TrainingColumns& calibrating,
-                          RunContext& context);
+// Calibrates a model by held-out rows, and gives it their scores: quantiles by those that chose nothing, or where none
+// did, by all; variances, which have no guarantee to lose, always by all.
+void calibrate_by_held_out(Model& model, const HeldOutScore& choosing, const HeldOutScore& calibrating,
+                           RunContext& context);
 
 } // namespace btml::gp

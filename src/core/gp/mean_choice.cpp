@@ -166,7 +166,6 @@ std::vector<uint32_t> MeanChoice::rows_left_out(const Trained& trained, size_t r
 // what the whole predicts, which beyond the training range is no more than a part of what the trees say. Where there
 // are none, spared rows do, or where quantiles of so few would be left to chance, all rows, which makes them too wide.
 void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees) {
-    using uncertainty::Method;
     static constexpr size_t min_rows_to_calibrate = 250;
     Model& model = trained.result.model;
     const std::vector<uint32_t> row_of = rows_left_out(trained, trees.errors.size());
@@ -177,36 +176,20 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
             places, trained, [&](size_t at) { return trees.deviations[row_of[at]]; }, ratio);
     };
     const uncertainty::StandardisedErrors errors = errors_of(scored);
-    const auto calibrate = [&](const uncertainty::StandardisedErrors& by, Method method) {
-        model.calibration = uncertainty::calibrate(method, by, context_);
-    };
-    if (held_out.choosing.rows() + held_out.calibrating.rows() == 0)
-        calibrate(errors_of(scored.size() < min_rows_to_calibrate ? all : scored), Method::leave_one_out);
     trees.mean.set_variance_ratio(ratio);
     model.mean.emplace(std::move(trees.mean));
-    const auto score_held_out = [&](const TrainingColumns& rows) {
-        model.calibration.reset(); // which is of the process alone
-        return score_rows(model, rows, context_);
-    };
-    std::optional<double> of_choosing;
-    uncertainty::StandardisedErrors held_out_errors(context_);
-    if (held_out.choosing.rows() > 0) {
-        const HeldOutScore sums = score_held_out(held_out.choosing);
-        of_choosing = nll_once_calibrated(sums.nll / static_cast<double>(sums.rows), sums.errors);
-        held_out_errors.add(sums.errors);
-        calibrate(sums.errors, Method::split_conformal);
-    }
-    if (held_out.calibrating.rows() > 0) {
-        const HeldOutScore sums = score_held_out(held_out.calibrating);
-        held_out_errors.add(sums.errors);
-        calibrate(sums.errors, Method::split_conformal);
-    }
-    if (held_out_errors.size() > 0) {
-        model.calibration->variance = held_out_errors.likeliest_variances(); // which has no guarantee to lose
-        score_held_out_again(model, held_out.choosing, held_out.calibrating, context_);
+    model.calibration.reset(); // which is of the process alone
+    const HeldOutScore of_choosing = score_rows(model, held_out.choosing, context_),
+                       of_calibrating = score_rows(model, held_out.calibrating, context_);
+    if (held_out.choosing.rows() + held_out.calibrating.rows() > 0) {
+        calibrate_by_held_out(model, of_choosing, of_calibrating, context_);
+    } else {
+        const uncertainty::StandardisedErrors by = errors_of(scored.size() < min_rows_to_calibrate ? all : scored);
+        model.calibration =
+            uncertainty::calibrate(uncertainty::Method::leave_one_out, by, by.likeliest_variances(), context_);
     }
     model.leave_one_out = left_out_score(errors, *model.calibration, context_);
-    trained.score = of_choosing.value_or(calibrated_nll(*model.leave_one_out));
+    trained.score = held_out.choosing.rows() > 0 ? of_choosing.calibrated_nll() : calibrated_nll(*model.leave_one_out);
 }
 
 // Returns the score of a process of targets as they are, of these rows.

@@ -5,7 +5,6 @@
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/boosted_training.hpp"
 #include "core/gp/encoding_choice.hpp"
-#include "core/gp/fit_scores.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
 
 #include <algorithm>
@@ -58,7 +57,8 @@ Trainer::Trainer(FitRows rows, const std::vector<Feature>& features, const Optio
       choosing_(std::move(rows.choosing)),
       calibrating_(std::move(rows.calibrating)),
       held_out_rows_choose_(rows.are_halves),
-      left_out_(context) {
+      left_out_(context),
+      of_choosing_(context) {
     standardise();
 }
 
@@ -193,7 +193,7 @@ FitResult Trainer::assemble(std::span<const double> weights, Features afterwards
     model.posterior = std::move(mixture);
     model.leave_one_out = spread_.in_units(score.total(training_.target.span(), context_));
     left_out_ = score.errors(training_.target.span(), context_);
-    score_held_out(model);
+    score_model(model);
     return result;
 }
 
@@ -229,7 +229,7 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
         result.model.noise = trained.model.noise();
         result.model.posterior = std::move(trained.model);
     });
-    score_held_out(result.model);
+    score_model(result.model);
     return result;
 }
 
@@ -247,7 +247,7 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
         left_out_ = std::move(trained.left_out);
         model.evaluations = trained.evaluations;
     });
-    score_held_out(model);
+    score_model(model);
     return result;
 }
 
@@ -272,7 +272,7 @@ FitResult Trainer::fit_sparse(SmoothKind kind) {
         model.noise = trained.model.kernel().noise;
         model.posterior = std::move(trained.model);
     });
-    score_held_out(model);
+    score_model(model);
     return result;
 }
 
@@ -331,8 +331,8 @@ FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool com
 void Trainer::compare_scores(const Model& model) {
     constexpr double max_difference = 0.5; // in nats
     constexpr size_t min_rows = 100;
-    if (!model.holdout_nll || !model.leave_one_out || choosing_.rows() < min_rows) return;
-    const double held_out = *model.holdout_nll, left_out = model.leave_one_out->mean_nll;
+    if (!model.leave_one_out || choosing_.rows() < min_rows) return;
+    const double held_out = of_choosing_.mean_nll({}), left_out = model.leave_one_out->mean_nll;
     if (held_out - left_out <= max_difference) return;
     warnings_.push_back(format("the mean negative log density of held-out rows is %.2f, that of training rows left out "
                                "in turn %.2f: the process is surer of some rows than it should be",
@@ -374,6 +374,7 @@ FitResult Trainer::fit_best_kernel() {
     std::optional<FitResult> best;
     double best_score = 0;
     uncertainty::StandardisedErrors left_out(context_);
+    HeldOutScore of_choosing(context_);
     size_t tried = 0;
     const auto consider = [&](const auto& fit_one) {
         const Share share = Share::of(context_, tried++, kernels);
@@ -386,6 +387,7 @@ FitResult Trainer::fit_best_kernel() {
         best = std::move(other);
         best_score = score_;
         left_out = std::move(left_out_);
+        of_choosing = std::move(of_choosing_);
     };
     try {
         for (const SmoothKind kind : {SmoothKind::squared_exponential, SmoothKind::matern52})
@@ -399,54 +401,37 @@ FitResult Trainer::fit_best_kernel() {
     tried = kernels - 1;
     consider([&] { return fit_tree(); });
     left_out_ = std::move(left_out);
+    of_choosing_ = std::move(of_choosing);
     score_ = best_score;
     return std::move(*best);
 }
 
 // Held-out rows know nothing of the training. Where there are none, rows left out score the model.
-void Trainer::score_held_out(Model& model) {
-    if (choosing_.rows() == 0) {
-        const double unit = std::log(spread_.scale);
-        score_ = nll_once_calibrated(model.leave_one_out->mean_nll - unit, left_out_) + unit;
-        return;
-    }
-    const HeldOutScore sums = score_rows(model, choosing_, context_);
-    add_to_scores(model, sums, 0);
-    score_ = nll_once_calibrated(*model.holdout_nll, sums.errors);
+void Trainer::score_model(Model& model) {
+    of_choosing_ = score_rows(model, choosing_, context_);
+    const double unit = std::log(spread_.scale);
+    score_ = choosing_.rows() > 0 ? of_choosing_.calibrated_nll()
+                                  : nll_once_calibrated(model.leave_one_out->mean_nll - unit, left_out_) + unit;
 }
 
-// Scores are those of the distributions that the model predicts.
-void Trainer::score_calibrated(Model& model) {
-    const uncertainty::VarianceCalibration& variance = model.calibration->variance;
-    if (variance.is_identity()) return;
-    const double unit = spread_.scale;
-    model.leave_one_out =
-        spread_.in_units(left_out_score(left_out_, context_, {variance.factor, variance.floor / unit / unit}));
-    if (model.holdout_nll) score_held_out_again(model, choosing_, calibrating_, context_);
-}
-
-// Takes held-out rows that chose nothing where there are any, or else training rows left out in turn.
+// Takes held-out rows where there are any, or else training rows left out in turn, whose scores become those of the
+// distributions that the model predicts.
 void Trainer::calibrate(Model& model) {
-    using uncertainty::Method;
-    const TrainingColumns& rows = held_out_rows_choose_ ? calibrating_ : choosing_;
-    if (rows.rows() > 0) {
-        HeldOutScore sums = score_rows(model, rows, context_);
-        const std::optional<HeldOutScore> of_choosing =
-            held_out_rows_choose_ ? std::optional(score_rows(model, choosing_, context_)) : std::nullopt;
-        if (of_choosing) add_to_scores(model, sums, choosing_.rows());
-        model.calibration = uncertainty::calibrate(Method::split_conformal, sums.errors, context_);
-        if (of_choosing) { // the variances have no guarantee to lose
-            sums.errors.add(of_choosing->errors);
-            model.calibration->variance = sums.errors.likeliest_variances();
-        }
+    const HeldOutScore of_calibrating = score_rows(model, calibrating_, context_);
+    const double unit = spread_.scale;
+    uncertainty::VarianceCalibration on_scale;
+    if (choosing_.rows() + calibrating_.rows() > 0) {
+        calibrate_by_held_out(model, of_choosing_, of_calibrating, context_);
+        on_scale = model.calibration->variance;
+        on_scale.floor /= unit * unit;
     } else {
-        model.calibration = uncertainty::calibrate(Method::leave_one_out, left_out_, context_);
-        model.calibration->variance.floor *= spread_.scale * spread_.scale;
+        on_scale = left_out_.likeliest_variances();
+        model.calibration = uncertainty::calibrate(uncertainty::Method::leave_one_out, left_out_, on_scale, context_);
+        model.calibration->variance.floor *= unit * unit;
     }
-    score_calibrated(model);
+    if (!on_scale.is_identity()) model.leave_one_out = spread_.in_units(left_out_score(left_out_, context_, on_scale));
     const uncertainty::StudentT& student = model.calibration->student;
-    if (student.scale > 0)
-        model.leave_one_out->mean_nll_student_t = left_out_.mean_nll(student) + std::log(spread_.scale);
+    if (student.scale > 0) model.leave_one_out->mean_nll_student_t = left_out_.mean_nll(student) + std::log(unit);
 }
 
 Model Trainer::fit_sample(size_t rows) {
@@ -466,7 +451,7 @@ Trained Trainer::fit() {
     calibrate(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
-    const double score = result.model.holdout_nll ? score_ : calibrated_nll(*result.model.leave_one_out);
+    const double score = choosing_.rows() > 0 ? score_ : calibrated_nll(*result.model.leave_one_out);
     return {std::move(result), score, std::move(left_out_)};
 }
 

@@ -4,6 +4,7 @@
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/fit.hpp"
 #include "core/gp/fit_memory.hpp"
+#include "core/gp/fit_scores.hpp"
 #include "core/gp/member_training.hpp"
 #include "core/gp/mixture.hpp"
 
@@ -74,11 +75,10 @@ class Trainer {
     SumTraining sum_training(int members, uint64_t evaluations) const;
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
-    void score_held_out(Model& model);
+    void score_model(Model& model);
     void calibrate(Model& model);
     void compare_scores(const Model& model);
     double nll_of_member();
-    void score_calibrated(Model& model);
 
     const Options& options_;
     RunContext& context_;
@@ -91,8 +91,10 @@ class Trainer {
     KernelLimits limits_;
     std::optional<Encoding> encoding_; // without shifts, once it was chosen
     std::vector<std::optional<Candidate>> candidates_;
-    uncertainty::StandardisedErrors left_out_; // of the last model, on the scale
-    double score_ = 0;                         // of the last model, once its variances are calibrated
+    // Of the last model:
+    uncertainty::StandardisedErrors left_out_; // on the scale
+    HeldOutScore of_choosing_;
+    double score_ = 0; // once its variances are calibrated
     std::vector<std::string> warnings_;
 };
 

@@ -47,6 +47,17 @@ Buffer<double> StandardisedErrors::z() const {
     return z;
 }
 
+Buffer<double> StandardisedErrors::sorted_z() const {
+    static constexpr double most = std::numeric_limits<double>::max();
+    Buffer<double> sorted = z();
+    for (double& each : sorted) each = std::isnan(each) ? 0 : std::clamp(each, -most, most);
+    std::sort(sorted.begin(), sorted.end(), [&](double a, double b) {
+        context_->worked(1);
+        return a < b;
+    });
+    return sorted;
+}
+
 double StandardisedErrors::mean_nll(const StudentT& student) const {
     double sum = 0;
     context_->for_each(size(), 8, [&](size_t i) { sum += student.nll(z_of(i)) + std::log(deviations_[i]); });
@@ -74,21 +85,16 @@ uint64_t rows_for_quantile(double q) {
     return rows < 0x1p63 ? static_cast<uint64_t>(std::max(1.0, rows)) : uint64_t{1} << 63;
 }
 
-Calibration calibrate(Method method, const StandardisedErrors& errors, RunContext& context) {
-    static constexpr double most = std::numeric_limits<double>::max();
-    Buffer<double> z = errors.z();
-    for (double& each : z) each = std::isnan(each) ? 0 : std::clamp(each, -most, most);
-    std::sort(z.begin(), z.end(), [&](double a, double b) {
-        context.worked(1);
-        return a < b;
-    });
+Calibration calibrate(Method method, const StandardisedErrors& errors, const VarianceCalibration& variance,
+                      RunContext& context) {
+    const Buffer<double> z = errors.sorted_z();
     Calibration calibration;
     calibration.method = method;
     calibration.rows = z.size();
     const size_t kept = kept_of(z.size());
     for (size_t i = 0; i < kept; i++) calibration.kept.push_back(z[rank_of(i, kept, z.size()) - 1]);
     calibration.student = likeliest_student_t(z.span(), context);
-    calibration.variance = errors.likeliest_variances();
+    calibration.variance = variance;
     return calibration;
 }
 

@@ -56,6 +56,8 @@ class StandardisedErrors {
     std::span<const double> errors() const { return errors_.span(); }
     std::span<const double> deviations() const { return deviations_.span(); }
     Buffer<double> z() const;
+    // Returns finite numbers, ascending: 0 for NaN.
+    Buffer<double> sorted_z() const;
     // Returns the mean −ln of the density of the rows' targets, where z has this distribution.
     double mean_nll(const StudentT& student) const;
     // Returns the same of normal distributions whose variances are calibrated.
@@ -78,7 +80,8 @@ class StandardisedErrors {
 uint64_t rows_for_quantile(double q);
 
 // Takes at least one error.
-Calibration calibrate(Method method, const StandardisedErrors& errors, RunContext& context);
+Calibration calibrate(Method method, const StandardisedErrors& errors, const VarianceCalibration& variance,
+                      RunContext& context);
 
 inline constexpr SectionKind calibration_section{"calibration", 2};
 void encode(const Calibration& calibration, Writer& writer);

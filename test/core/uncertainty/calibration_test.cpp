@@ -34,7 +34,7 @@ StandardisedErrors errors_of(const std::vector<double>& z, RunContext& context) 
 
 Calibration calibrated(const std::vector<double>& z) {
     QuietContext context;
-    return calibrate(Method::split_conformal, errors_of(z, context), context);
+    return calibrate(Method::split_conformal, errors_of(z, context), {}, context);
 }
 
 // The numbers 1 … n in a random order: a number is its rank.
@@ -151,7 +151,7 @@ TEST(Calibration, RoundTrip) {
         std::vector<double> z(n);
         for (double& each : z) each = random.unit() - 0.4;
         QuietContext context;
-        Calibration calibration = calibrate(Method::leave_one_out, errors_of(z, context), context);
+        Calibration calibration = calibrate(Method::leave_one_out, errors_of(z, context), {}, context);
         calibration.updates = 3;
         const std::string bytes = bytes_of(calibration);
         const Calibration copy = decoded(bytes);
@@ -195,7 +195,7 @@ TEST(Calibration, IsCancelledSoon) {
     for (double& each : z) each = random.unit();
     btml::test::ImpatientContext context(3);
     const StandardisedErrors errors = errors_of(z, context);
-    EXPECT_THROW(calibrate(Method::split_conformal, errors, context), Cancelled);
+    EXPECT_THROW(calibrate(Method::split_conformal, errors, {}, context), Cancelled);
 }
 
 } // namespace
