@@ -250,6 +250,13 @@ WHERE name = 'kernel_sum' AND smooth.id = d.id::int ORDER BY 1;
 SELECT count(DISTINCT value) = 320 AS draws, max(abs(value - other)) = 0 AS equal_points FROM (SELECT value, (SELECT value FROM sum_draws o WHERE o.id = '99' AND o.draw = d.draw) AS other FROM sum_draws d WHERE id = '2') d;
 SELECT caught('SELECT btml.gp_sample(model, ''SELECT 0.1 AS a, 0.1 AS b, ''''neither'''' AS parity'') FROM gp.ensemble WHERE name = ''kernel_sum''');
 
+SET client_min_messages = notice;
+-- Copies of rows, as a join can make them, are told; rows that have the features of others by nature are not, nor copies beside a holdout.
+SELECT btml.gp_fit('SELECT a, b, y FROM gp.smooth, generate_series(1, 1 + (id % 5 = 0)::int)', 'y', search => 'none') IS NOT NULL AS copies;
+SELECT btml.gp_fit('SELECT round(a) AS a, round(b) AS b, y FROM gp.smooth', 'y', search => 'none') IS NOT NULL AS repeated;
+SELECT btml.gp_fit('SELECT a, b, y, id % 20 = 0 AS held FROM gp.smooth, generate_series(1, 3)', 'y', search => 'none', holdout => 'held') IS NOT NULL AS held_out;
+SET client_min_messages = warning;
+
 -- Where a sum would not fit in memory, auto takes one member alone; asked for, it is refused before the work.
 SET btml.memory_limit = '6MB';
 SELECT btml.summary(btml.gp_fit('SELECT a, b, y FROM gp.smooth', 'y'))->'metrics'->>'combine' AS combine;

@@ -10,16 +10,55 @@ namespace btml::gp {
 
 namespace {
 
-// Held-out rows come in the order of their targets, of which their numbers must tell nothing.
-uint64_t content_hash(const TrainingColumns& columns, size_t row, uint64_t seed) {
-    constexpr uint64_t stream = 0x63616c69627261; // apart from the random bits of searches
+constexpr uint64_t stream = 0x63616c69627261; // apart from the random bits of searches
+
+uint64_t hash_of(uint64_t hash, double value) {
+    return random_bits(hash, stream, std::bit_cast<uint64_t>(value));
+}
+
+uint64_t hash_of_features(const TrainingColumns& columns, size_t row, uint64_t seed) {
     std::vector<double> values(columns.features.size());
     columns.read_row(row, values);
-    values.push_back(columns.target[row]);
-    values.push_back(columns.weight_of(row));
     uint64_t hash = seed;
-    for (const double value : values) hash = random_bits(hash, stream, std::bit_cast<uint64_t>(value));
+    for (const double value : values) hash = hash_of(hash, value);
     return hash;
+}
+
+// Held-out rows come in the order of their targets, of which their numbers must tell nothing.
+uint64_t content_hash(const TrainingColumns& columns, size_t row, uint64_t seed) {
+    return hash_of(hash_of(hash_of_features(columns, row, seed), columns.target[row]), columns.weight_of(row));
+}
+
+// Returns a warning where many rows are copies of others, as a join can make them. Rows that have the features of
+// others by nature seldom have their target as well.
+std::optional<std::string> find_copies(const TrainingColumns& rows, RunContext& context) {
+    static constexpr double min_part = 0.1, min_part_of_repeated = 0.9;
+    const size_t count = rows.rows();
+    struct Key {
+        uint64_t features;
+        double target;
+    };
+    Buffer<Key> keys(context.memory(), "copies of rows");
+    context.for_each(count, 2 + rows.features.size(), [&](size_t row) {
+        keys.push_back({hash_of_features(rows, row, 0), rows.target[row]});
+    });
+    std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
+        context.worked(2);
+        return std::pair(a.features, a.target) < std::pair(b.features, b.target);
+    });
+    size_t repeated = 0, copies = 0;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin + 1; end < count && keys[end].features == keys[begin].features;) end++;
+        if (end - begin == 1) continue;
+        repeated += end - begin;
+        if (keys[begin].target == keys[end - 1].target) copies += end - begin;
+    }
+    const auto many = static_cast<double>(copies);
+    if (many < min_part * static_cast<double>(count) || many < min_part_of_repeated * static_cast<double>(repeated))
+        return std::nullopt;
+    return format("%zu of %zu rows have the features and the target of another: copies tell nothing of the noise, and "
+                  "predictions are surer than they should be; fit distinct rows, or hold out all copies of a row",
+                  copies, count);
 }
 
 // Says whether a model is chosen, or a chain ended, by held-out rows.
@@ -99,7 +138,10 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
                     "Use it with btml.gp_fit.");
     Task task(dataset, options);
     FitRows rows = task.read(std::move(dataset), options, context);
+    std::optional<std::string> copies;
+    if (rows.choosing.rows() + rows.calibrating.rows() == 0) copies = find_copies(rows.training, context);
     FitResult result = fit_with_mean(std::move(rows), task.features, options, task.memory, context);
+    if (copies) result.warnings.push_back(std::move(*copies));
     result.timings.insert(result.timings.begin(), task.timings.begin(), task.timings.end());
     return result;
 }
