@@ -271,15 +271,18 @@ TEST(BoosterOptions, CancelFreesEverything) {
     for (const int bins : {255, 0}) {
         options.max_bins = bins;
         bool finished = false;
+        int cancelled = 0;
         for (uint64_t polls = 0; !finished; polls += 1 + polls / 8) {
             ImpatientContext context(polls);
             try {
                 fit(to_dataset(data, context), options, context);
                 finished = true;
             } catch (const Cancelled&) {
+                cancelled++;
             }
             EXPECT_EQ(context.memory().used(), 0u);
         }
+        EXPECT_GT(cancelled, 10);
     }
 }
 

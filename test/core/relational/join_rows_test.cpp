@@ -150,19 +150,25 @@ TEST(JoinRows, RefusesWhatDoesNotFitBeforeAnyWork) {
 // The greatest memory held at one time stays within what was required before.
 TEST(JoinRows, HoldsNoMoreThanItAskedFor) {
     const PlainJoin plain = product_of({300, 200, 3});
+    int held = 0, refused = 0;
     for (uint64_t limit = 700'000; limit < 3'000'000; limit += 50'000) {
         QuietContext context(1, limit);
         const Join join = columnar(plain, context);
         try {
             enumerate(join, context);
+            held++;
         } catch (const Error& error) { // never half way, with arrays held already
             EXPECT_EQ(error.code(), ErrorCode::memory_limit);
             EXPECT_NE(error.message().find(
                           format("%llu kB", static_cast<unsigned long long>(
                                                 (context.memory().used() + 180'000 * 12 + 4 * 203 + 1023) / 1024))),
                       std::string::npos);
+            EXPECT_EQ(held, 0) << "refused with " << limit << " bytes, though fewer were enough";
+            refused++;
         }
     }
+    EXPECT_GT(held, 0);
+    EXPECT_GT(refused, 0);
 }
 
 TEST(JoinRows, CanBeCancelledAnywhere) {

@@ -121,6 +121,7 @@ class HesitantContext : public ImpatientContext {
 };
 
 TEST(ReadAhead, MayBeCancelledAtAnyPoll) {
+    int cancelled = 0;
     for (int round = 0; round < 5; round++)
         for (uint64_t polls = 0; polls < 4; polls++) {
             HesitantContext context(polls, 2);
@@ -128,9 +129,11 @@ TEST(ReadAhead, MayBeCancelledAtAnyPoll) {
             try {
                 add_all(source, context, [](int64_t, RunContext&) {});
             } catch (const Cancelled&) {
+                cancelled++;
             }
             EXPECT_EQ(context.memory().used(), 0U);
         }
+    EXPECT_GT(cancelled, 5);
 }
 
 // What the source throws is thrown on, though the other thread found earlier that it could not go on.

@@ -156,6 +156,7 @@ TEST(Folds, AreTheValuesOfAColumn) {
 
 // A column of another table may not have a row of the target's table in two folds.
 TEST(Folds, CutNoRowOfTheTargetsTable) {
+    int cut = 0, whole = 0;
     for (uint64_t seed = 0; seed < 30; seed++) {
         QuietContext context;
         const PlainData data = some_data(seed, false, true);
@@ -177,7 +178,10 @@ TEST(Folds, CutNoRowOfTheTargetsTable) {
         if (data.tables[static_cast<size_t>(table)].rows < 2 || data.target.size() < 2) continue;
         EXPECT_EQ(error.message == "fold \"part\" cuts a row of the target's table in two", is_cut) << seed;
         EXPECT_EQ(error.thrown, is_cut);
+        (is_cut ? cut : whole)++;
     }
+    EXPECT_GT(cut, 3);
+    EXPECT_GT(whole, 3);
 }
 
 // Nor may rows held out, whether the folds are of a column or made.
