@@ -60,11 +60,29 @@ SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', trees => 3)');
 
 -- Options as others call them; what is short is near to all else that is short.
 SELECT name, substring(caught(format('SELECT btml.boost_fit(''boost_errors.target'', ''i'', options => %L)', jsonb_build_object(name, 1))) FROM 'HINT: (.*)') AS hint FROM unnest('{lr,LR,l3,ll,treees}'::text[]) name;
--- A numeric that no double holds is no infinity.
-SELECT what, caught(call) FROM (VALUES ('feature', $$SELECT btml.boost_fit('SELECT i AS y, 10::numeric ^ (400 * (i % 2)) AS x FROM generate_series(1, 9) i', 'y', 1)$$),
-    ('target', $$SELECT btml.boost_fit('SELECT i AS x, -10::numeric ^ 309 AS y FROM generate_series(1, 9) i', 'y', 1)$$),
-    ('prediction', $$SELECT btml.predict(m, q.*) FROM btml.boost_fit('SELECT i AS y, i AS x FROM generate_series(1, 9) i', 'y', 1) m, (SELECT 10::numeric ^ 400 AS x) q$$),
-    ('infinity itself', $$SELECT btml.boost_fit('SELECT i AS y, ''-Infinity''::numeric AS x FROM generate_series(1, 9) i', 'y', 1)$$)) v(what, call);
+-- A numeric that no double holds is no infinity, and its column is named wherever numbers are read.
+CREATE TABLE beyond AS SELECT i, 10::numeric ^ (400 * (i % 2)) AS x, ARRAY[1, -10::numeric ^ 309] AS numbers FROM generate_series(1, 9) i;
+SELECT call || ': ' || substring(caught('SELECT * FROM btml.' || arguments) FROM '[^\n]*') FROM (VALUES
+    ('feature', $$boost_fit('SELECT i AS y, x FROM boost_errors.beyond', 'y', 1)$$),
+    ('target', $$boost_fit('SELECT i, x AS "The target" FROM boost_errors.beyond', 'The target', 1)$$),
+    ('weight', $$boost_fit('SELECT i, i AS y, x AS w FROM boost_errors.beyond', 'y', 1, weight => 'w')$$),
+    ('offset', $$boost_fit('SELECT i, i AS y, x AS o FROM boost_errors.beyond', 'y', 1, "offset" => 'o')$$),
+    ('process', $$gp_fit('SELECT i AS y, x FROM boost_errors.beyond', 'y')$$),
+    ('factor', $$sumprod('SELECT x FROM boost_errors.beyond')$$),
+    ('summand', $$approx_sum('SELECT x FROM boost_errors.beyond')$$),
+    ('sketch', $$sketch_norm('SELECT x FROM boost_errors.beyond', 'x')$$),
+    ('keys', $$density('SELECT x FROM boost_errors.beyond', 'SELECT 1 AS x', 1)$$),
+    ('queries', $$density('SELECT 1 AS z', 'SELECT x AS z FROM boost_errors.beyond', 1)$$),
+    ('array', $$density('SELECT numbers AS x FROM boost_errors.beyond', 'SELECT ARRAY[1, 2] AS x', 1)$$),
+    ('weights of keys', $$density('SELECT i, x AS weight FROM boost_errors.beyond', 'SELECT 1 AS i', 1)$$),
+    ('value', $$attention('SELECT i, numbers AS v FROM boost_errors.beyond', 'SELECT 1 AS i', 'v')$$),
+    ('score', $$kde_score('SELECT x FROM boost_errors.beyond', 1)$$),
+    ('exemplars', $$exemplars('SELECT x FROM boost_errors.beyond', 2)$$),
+    ('plot', $$plot('SELECT i AS x, x AS y FROM boost_errors.beyond')$$),
+    ('record', $$predict(btml.boost_fit('SELECT i AS y, i AS x FROM boost_errors.beyond', 'y', 1), (SELECT b FROM boost_errors.beyond b WHERE i = 1))$$),
+    ('permuted', $$permutation_importance(btml.boost_fit('SELECT i AS y, i AS x FROM boost_errors.beyond', 'y', 1), 'SELECT i AS y, x FROM boost_errors.beyond', 'y')$$)) v(call, arguments);
+SELECT caught($$SELECT btml_internal.number(10::numeric ^ 400, 'price')$$);
+SELECT caught($$SELECT btml.boost_fit('SELECT i AS y, ''-Infinity''::numeric AS x FROM generate_series(1, 9) i', 'y', 1)$$);
 -- Values of the target and the weight
 SELECT what || E'\n' || fit_error('SELECT * FROM (VALUES (1, 5::float8, true, 1::float8), ' || rows || ') v(x, y, held_out, w)', arguments) || E'\n' FROM (VALUES
     ('NaN target', '(2, ''NaN'', false, 1)', '''y'''), ('infinite target', '(2, ''-Infinity'', false, 1)', '''y'''), ('infinite held-out target', '(2, ''Infinity'', true, 1)', '''y'', holdout => ''held_out'''),

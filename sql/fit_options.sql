@@ -95,5 +95,14 @@ SELECT btml.boost_fit('SELECT * FROM odd WHERE id < 100', 'y', 2) IS NOT NULL AS
 SELECT count(*) FROM btml.cross_validate('odd', 'chance', 2, options => '{"trees": 2, "features": ["id", "x"]}');
 -- A key that rows of the join share is no number of them.
 SELECT btml.boost_fit('SELECT o.id, g, chance + g * id % 7 AS y FROM odd o, generate_series(1, 3) g', 'y', 2) IS NOT NULL AS shared_key;
+-- A fit to noise is worse than its constant on held-out rows, and says so; a few trees are worse by no more than chance explains.
+CREATE TABLE noise AS SELECT i * 7919 % 997 / 7.0 AS x, i * i % 1009 / 3.0 AS z, (i * 104729::bigint % 10007 * i % 13)::float8 AS y, i * 104729::bigint % 10007 * i % 13 < 6 AS b, i % 3 = 0 AS held FROM generate_series(1, 300) i;
+SELECT btml.boost_fit('noise', 'y', trees, features => '{x,z}', holdout => 'held', min_leaf_rows => least) IS NOT NULL AS noise FROM (VALUES (300, 1), (3, 40)) v(trees, least);
+SELECT btml.boost_fit('noise', 'y', 300, features => '{x,z}', holdout => 'held', min_leaf_rows => 1, early_stopping => 5) IS NOT NULL AS stopped;
+SELECT btml.boost_fit('noise', 'y', 300, features => '{x,z}', holdout => 'held', min_leaf_rows => 1, objective => 'absolute') IS NOT NULL AS absolute;
+SELECT btml.boost_fit('noise', 'b', 300, features => '{x,z}', holdout => 'held', min_leaf_rows => 1) IS NOT NULL AS labels;
+SELECT btml.boost_fit('SELECT x, z, x + z AS y, held FROM noise', 'y', 30, holdout => 'held') IS NOT NULL AS better;
+SELECT btml.gp_fit('SELECT x, z, y, held FROM noise', 'y', holdout => 'held', noise => 1e-6, mean => 'zero') IS NOT NULL AS process;
+SELECT btml.gp_fit('SELECT x, z, y, held FROM noise', 'y', mean => 'zero') IS NOT NULL AS left_out;
 SET client_min_messages = warning;
 DROP SCHEMA fit_options CASCADE;

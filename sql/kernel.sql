@@ -163,6 +163,15 @@ SELECT * FROM btml.kernel_sum('SELECT ''{}''::int[] AS x', 'SELECT ARRAY[1] AS x
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[[1, 2]] AS x', 'SELECT ARRAY[1] AS x', 1);
 SELECT * FROM btml.kernel_sum('SELECT 1 AS topic, ARRAY[1.5]::real[] AS "the embedding"', 'SELECT 1 AS topic', 1);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[1.5]::real[] AS embedding', 'SELECT 1 AS topic', 1);
+-- Columns of other types are no coordinates, which is told of the keys, once; not where the coordinates are an array x, nor of other parts.
+CREATE TABLE mixed AS SELECT i AS id, i % 5 AS a, 'label ' || i AS label, i % 2 = 0 AS flag, date '2026-01-01' + i AS day, ARRAY[i] AS v, ARRAY[i] AS x, i AS y FROM generate_series(1, 6) i;
+SELECT count(*) FROM btml.kernel_sum('SELECT id, a, label, flag, day, v FROM mixed', 'SELECT a, label, flag FROM mixed', 1);
+SELECT count(*) FROM btml.kernel_regression('SELECT a, label, y FROM mixed', 'y', 'mixed', NULL);
+SELECT count(*) FROM btml.attention('SELECT a, v, label AS id FROM mixed', 'SELECT a FROM mixed', 'v');
+SELECT count(*) FROM btml.density('mixed', 'mixed', 1);
+SELECT btml.kde_score('SELECT id, a, day FROM mixed', 1) IS NOT NULL AS scored;
+SELECT count(*) FROM btml.select_bandwidth('SELECT label AS id, a, flag FROM mixed', 'kde', steps => 3);
+SELECT count(*) FROM btml.exemplars('SELECT id, a, flag FROM mixed', 2, passes => 2);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[1, NULL] AS x', 'SELECT ARRAY[1] AS x', 1);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[1] AS x UNION ALL SELECT NULL', 'SELECT ARRAY[1] AS x', 1);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[''a''] AS x', 'SELECT ARRAY[1] AS x', 1);

@@ -112,6 +112,17 @@ SELECT btml.sumprod('columns'), btml.sumprod('SELECT b FROM columns');
 ALTER TABLE columns ADD d int DEFAULT 5;
 SELECT btml.sumprod('columns');
 
+-- Integers that no double holds are told of, once for each column; numerics of few digits, and what is no number there, are not.
+CREATE TABLE large AS SELECT i, 9007199254740990 + i AS id, 10::numeric ^ 20 + i AS y, -9223372036854775807 + i % 2 AS least, 9223372036854775807 AS greatest, i * 10::numeric ^ 30 AS few, ARRAY[1, 9007199254740992 + i] AS x FROM generate_series(1, 6) i;
+SET client_min_messages = notice;
+SELECT btml.boost_fit('large', 'y', 1, features => '{id,least,greatest,few}') IS NOT NULL AS fitted;
+SELECT btml.boost_fit('SELECT id, i FROM large', 'i', 1, categorical => '{id}') IS NOT NULL AS fitted;
+SELECT count(*) FROM btml.density('large', 'SELECT x FROM large LIMIT 1', 1);
+SELECT count(*) FROM btml.kernel_regression('SELECT i, y FROM large', 'y', 'SELECT 9007199254740993 AS i', 1);
+SELECT count(*) FROM btml.exemplars('SELECT id AS a FROM large', 2, passes => 3);
+SELECT count(btml.predict(model, l)) FROM large l, btml.boost_fit('SELECT i AS id, i AS y FROM large', 'y', 1) model;
+SET client_min_messages = warning;
+
 -- Errors of the boundary leave a session that works.
 SELECT btml.sumprod('SELECT id FROM plain');
 DROP SCHEMA source, other CASCADE;

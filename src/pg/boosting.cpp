@@ -56,6 +56,23 @@ void notice_empty_holdout(const Model& model, const BoostRequest& request) {
                "There is no holdout loss, and every row is trained on.");
 }
 
+void notice_worse_than_constant(const Model& model) {
+    if (!is_worse_than_constant(model)) return;
+    notice(
+        "the fit is worse than a constant on held-out rows",
+        format("Its loss is %.4g, that of the training rows' best constant %.4g.",
+               *model.log[model.iterations() - 1].holdout_loss, *model.baseline->holdout_loss),
+        "Rows may be too few or too noisy for so many trees, or those held out of another kind; early_stopping keeps "
+        "fewer trees.");
+}
+
+// Tells what a fit would better be known for before it is used.
+void notice_fit(const Model& model, const BoostRequest& request) {
+    notice_too_few_rows(model);
+    notice_empty_holdout(model, request);
+    notice_worse_than_constant(model);
+}
+
 BoostRequest read_request(FunctionCallInfo fcinfo, const Options& defaults) {
     const NamedArguments call(fcinfo);
     const FitArguments arguments(call);
@@ -134,8 +151,7 @@ FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunCont
     else if (options.strategy == Strategy::automatic)
         there = fit_over_servers_if_it_pays(request, options, start.model, context);
     if (there) {
-        notice_too_few_rows(there->model);
-        notice_empty_holdout(there->model, request);
+        notice_fit(there->model, request);
         return std::move(*there);
     }
     ChosenJoin chosen = read_and_choose(request, options, start.trees(), context);
@@ -167,8 +183,7 @@ FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunCont
     if (!result.residuals.empty()) result.model.strategy_reason += "; " + result.residuals;
     notice_findings(result.findings, request.target);
     report_sketch_error(result.model);
-    notice_too_few_rows(result.model);
-    notice_empty_holdout(result.model, request);
+    notice_fit(result.model, request);
     result.timings.insert(result.timings.begin(), {{"reading tables", training.seconds_reading},
                                                    {"joining tables", training.seconds_joining + joining}});
     return result;

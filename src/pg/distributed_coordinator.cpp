@@ -32,7 +32,10 @@ std::string number_expression(const Source::Column& column) {
     const NumberKind kind = pg_call([=] { return number_kind(type); });
     if (kind == NumberKind::float8) return name;
     if (kind == NumberKind::boolean) return name + "::pg_catalog.int4::pg_catalog.float8";
-    if (is_plain_number(kind) && kind != NumberKind::numeric) return name + "::pg_catalog.float8";
+    if (kind == NumberKind::numeric)
+        return format("btml_internal.number(%s, %s)", name.c_str(),
+                      pg_call([&] { return quote_literal_cstr(column.name.c_str()); }));
+    if (is_plain_number(kind)) return name + "::pg_catalog.float8";
     return "btml_internal.number(" + name + ")";
 }
 
@@ -180,7 +183,7 @@ Labels labels_of_all(const ShippedSource& source, const BoostRequest& request, T
         names = in_order_of_type({found.begin(), found.end()}, source.column(source.roles().target).type, context);
         for (size_t code = 0; code < names.size(); code++) values.push_back(static_cast<double>(code));
     } else if (takes_labels(options)) {
-        const auto number = [](Datum value) { return to_number(value, NumberKind::float8); };
+        const auto number = [](Datum value) { return to_number(value, NumberKind::float8, nullptr); };
         for (const double value : source.targets<double>(number, context)) values.push_back(value);
     }
     if (values.empty() && (kind == TargetKind::label || takes_labels(options)))

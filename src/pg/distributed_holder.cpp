@@ -379,13 +379,21 @@ std::vector<std::optional<std::string_view>> texts_of(const Arguments& arguments
 
 } // namespace
 
-// btml_internal.number(numeric | date | time | timestamp | timestamptz | interval) → float8
+// btml_internal.number(value numeric, column_name text) → float8
+BTML_FUNCTION(btml_number_numeric) {
+    const Arguments arguments(fcinfo);
+    const std::string name = arguments.string(1, "column_name");
+    NumberColumn column{name.c_str()};
+    const Datum value = arguments.datum(0, "value");
+    return Float8GetDatum(pg_call([=, &column] { return to_number(value, NumberKind::numeric, &column); }));
+}
+
+// btml_internal.number(date | time | timestamp | timestamptz | interval) → float8
 #define BTML_NUMBER(kind)                                                                                              \
     BTML_FUNCTION(btml_number_##kind) {                                                                                \
-        return Float8GetDatum(to_number(PG_GETARG_DATUM(0), NumberKind::kind));                                        \
+        return Float8GetDatum(to_number(PG_GETARG_DATUM(0), NumberKind::kind, nullptr));                               \
     }
 
-BTML_NUMBER(numeric)
 BTML_NUMBER(date)
 BTML_NUMBER(time)
 BTML_NUMBER(timestamp)

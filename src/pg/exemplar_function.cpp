@@ -94,7 +94,7 @@ double SqlDissimilarity::operator()(std::span<const std::byte> row, std::span<co
         call->args[1] = {b, false};
         const Datum result = FunctionCallInvoke(call);
         null = call->isnull;
-        const double number = null ? 0 : to_number(result, number_kind(result_));
+        const double number = null ? 0 : to_number(result, number_kind(result_), nullptr);
         MemoryContextSwitchTo(before);
         return number;
     });

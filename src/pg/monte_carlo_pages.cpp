@@ -14,7 +14,6 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/itemptr.h"
 #include "utils/lsyscache.h"
-#include "utils/numeric.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 }
@@ -45,10 +44,7 @@ double largest_of(HeapTuple statistics, int slot_kind, NumberKind kind) {
     if (!get_attstatsslot(&slot, statistics, slot_kind, InvalidOid, ATTSTATSSLOT_VALUES)) return 0;
     double largest = 0;
     for (int i = 0; i < slot.nvalues; i++) {
-        const Datum value = slot.values[i];
-        const double x = kind == NumberKind::numeric // which may overflow: an estimate is no reason to fail
-                             ? DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value))
-                             : to_number(value, kind);
+        const double x = to_number(slot.values[i], kind, nullptr);
         largest = std::max(largest, std::isfinite(x) ? std::abs(x) : std::numeric_limits<double>::infinity());
     }
     free_attstatsslot(&slot);
@@ -109,29 +105,31 @@ class DrawnPages {
 
 class PageTotals : public RowSink {
   public:
-    PageTotals(const DrawnPages& pages, NumberKind kind, Buffer<double>& totals)
-        : pages_(pages), kind_(kind), totals_(totals) {}
+    PageTotals(const DrawnPages& pages, NumberKind kind, const char* column, Buffer<double>& totals)
+        : pages_(pages), kind_(kind), column_(column), totals_(totals) {}
 
     void add(const Datum* values, const bool* nulls) override {
         const auto* const place = reinterpret_cast<const ItemPointerData*>(DatumGetPointer(values[1]));
-        totals_[pages_.number(ItemPointerGetBlockNumber(place))] += summand(values[0], nulls[0], kind_);
+        totals_[pages_.number(ItemPointerGetBlockNumber(place))] += summand(values[0], nulls[0], kind_, column_);
     }
 
   private:
     const DrawnPages& pages_;
     const NumberKind kind_;
+    const char* const column_;
     Buffer<double>& totals_;
 };
 
 } // namespace
 
-double summand(Datum value, bool null, NumberKind kind) {
+double summand(Datum value, bool null, NumberKind kind, const char* name) {
     if (null) return 0;
-    const double x =
-        kind == NumberKind::numeric ? pg_call([=] { return to_number(value, kind); }) : to_number(value, kind);
+    NumberColumn column{name};
+    const double x = kind == NumberKind::numeric ? pg_call([=, &column] { return to_number(value, kind, &column); })
+                                                 : to_number(value, kind, &column);
     if (!std::isfinite(x))
         throw Error(ErrorCode::out_of_range,
-                    std::isnan(x) ? "a value to be summed is NaN" : "a value to be summed is infinite", "",
+                    format("column \"%s\" is %s in a row", name, std::isnan(x) ? "NaN" : "infinite"), "",
                     "Leave such rows out with WHERE.");
     return x;
 }
@@ -141,12 +139,15 @@ std::optional<PageSample> PageSample::of(const Source& source) {
     const Query* const query = relation->query;
     const RangeTblEntry* const table = pg_call([=] { return plain_table(query); });
     if (!table) return std::nullopt;
-    const Oid type = source.columns()[0].type;
-    return PageSample(query, source.analysis().text, table->relid, pg_call([=] { return number_kind(type); }));
+    return PageSample(query, source, table->relid);
 }
 
-PageSample::PageSample(const Query* query, const char* sql, Oid table, NumberKind kind)
-    : query_(query), sql_(sql), kind_(kind), pages_(pg_call([=] {
+PageSample::PageSample(const Query* query, const Source& source, Oid table)
+    : query_(query),
+      sql_(source.analysis().text),
+      column_(source.columns()[0].name.c_str()),
+      kind_(pg_call([&] { return number_kind(source.columns()[0].type); })),
+      pages_(pg_call([=] {
           const Relation relation = table_open(table, AccessShareLock);
           const uint64_t pages = RelationGetNumberOfBlocks(relation);
           table_close(relation, NoLock);
@@ -173,7 +174,7 @@ Buffer<double> PageSample::totals(double fraction, uint64_t seed, uint64_t& rows
     const double percent = std::min(100.0, 100 * fraction), repeatable = static_cast<double>(seed % 1'000'000'007);
     const DrawnPages drawn(pages_, percent, repeatable, context.memory());
     Buffer<double> totals(context.memory(), "totals of pages", drawn.count(), 0);
-    PageTotals sink(drawn, kind_, totals);
+    PageTotals sink(drawn, kind_, column_, totals);
     const Query* const query = pg_call([=, this] { return sampled(query_, percent, repeatable); });
     rows += run_query(query, sql_, sink, "sampling pages", context);
     return totals;

@@ -21,15 +21,16 @@ class PageSample {
     Buffer<double> totals(double fraction, uint64_t seed, uint64_t& rows, RunContext& context) const;
 
   private:
-    PageSample(const Query* query, const char* sql, Oid table, NumberKind kind);
+    PageSample(const Query* query, const Source& source, Oid table);
 
     const Query* query_;
     const char* sql_;
+    const char* column_;
     NumberKind kind_;
     uint64_t pages_;
 };
 
 // A finite number, or error out_of_range naming the column; 0 for NULL.
-double summand(Datum value, bool null, NumberKind kind);
+double summand(Datum value, bool null, NumberKind kind, const char* column);
 
 } // namespace btml::pg

@@ -31,6 +31,7 @@ std::string_view utf8(std::string_view text) {
 // A column of the source: its numbers, or its texts.
 struct PlotColumn {
     int position = -1; // −1: there is none
+    const char* name = nullptr;
     Oid type = InvalidOid;
     NumberKind number = NumberKind::none;
     LabelRule label;
@@ -38,10 +39,12 @@ struct PlotColumn {
     double value(Datum datum) const {
         if (number == NumberKind::timestamptz) {
             const Datum local = pg_call([=] { return DirectFunctionCall1(timestamptz_timestamp, datum); });
-            return to_number(local, NumberKind::timestamp);
+            return to_number(local, NumberKind::timestamp, nullptr);
         }
-        if (number == NumberKind::numeric) return pg_call([=, this] { return to_number(datum, number); });
-        return to_number(datum, number);
+        NumberColumn column{name};
+        if (number == NumberKind::numeric)
+            return pg_call([=, this, &column] { return to_number(datum, number, &column); });
+        return to_number(datum, number, &column);
     }
     std::string_view text(Datum datum) const {
         return pg_call([=, this] { return utf8(label_of(datum, label)); });
@@ -107,7 +110,8 @@ void PlotSource::find_columns() {
     const std::vector<Source::Column>& given = source_.columns();
     for (size_t i = 0; i < given.size(); i++) {
         const Oid type = given[i].type;
-        PlotColumn found{source_.column(given[i].name), type, pg_call([=] { return number_kind(type); }),
+        PlotColumn found{source_.column(given[i].name), given[i].name.c_str(), type,
+                         pg_call([=] { return number_kind(type); }),
                          pg_call([=] { return label_rule(type, CurrentMemoryContext); })};
         if (given[i].name == mark_name) {
             mark_ = found;

@@ -96,30 +96,47 @@ void PointSource::find_coordinates() {
         return;
     }
     std::string array;
+    std::vector<std::string> others;
     for (int i = 0; i < static_cast<int>(source_.columns().size()); i++) {
         const std::string& name = source_.columns()[i].name;
         if (name == "id" || name == "weight" || i == values_.position) continue;
-        if (!is_number(i)) {
-            if (array.empty() && is_array(i)) array = name;
-            continue;
+        if (is_number(i)) {
+            source_.column(name); // it is the only one of this name
+            names_.push_back(name);
+            coordinates_.push_back(column(i, false));
+        } else if (array.empty() && is_array(i)) {
+            array = name;
+        } else {
+            others.push_back(name);
         }
-        source_.column(name); // it is the only one of this name
-        names_.push_back(name);
-        coordinates_.push_back(column(i, false));
     }
     if (names_.empty())
         throw Error(ErrorCode::invalid_argument, format("the %s have no coordinates", what_),
                     array.empty() ? "" : format("Column \"%s\" is an array, but not called x.", array.c_str()),
                     "Coordinates are the elements of an array column \"x\", or else the columns of numbers other than "
                     "\"id\", \"weight\" and a target.");
+    tell_of_left_out(array, others);
+}
+
+// array, others: the columns that are no numbers.
+void PointSource::tell_of_left_out(const std::string& array, const std::vector<std::string>& others) const {
     if (!parts_.weights && find(source_, "weight") >= 0)
         notice(format("column \"weight\" of the %s is left out: it is no coordinate, and all rows count alike", what_),
                "", "Call it something else where it is a coordinate.");
-    if (array.empty()) return;
-    const char* const quoted = pg_call([name = array.c_str()] { return quote_identifier(name); });
+    if (!array.empty()) {
+        const char* const quoted = pg_call([name = array.c_str()] { return quote_identifier(name); });
+        notice(format("column \"%s\" of the %s is an array but no coordinate, columns of numbers are", array.c_str(),
+                      what_),
+               "", format("Call it x, as in SELECT %s AS x, to take its elements.", quoted));
+    }
+    if (others.empty()) return;
+    const bool is_one = others.size() == 1;
     notice(
-        format("column \"%s\" of the %s is an array but no coordinate, columns of numbers are", array.c_str(), what_),
-        "", format("Call it x, as in SELECT %s AS x, to take its elements.", quoted));
+        format("column%s %s of the %s %s left out: coordinates are numbers", is_one ? "" : "s",
+               quoted_list(others).c_str(), what_, is_one ? "is" : "are"),
+        "",
+        "Make a number of what is a coordinate, as in \"flag\"::integer or extract(epoch FROM \"day\"), and leave the "
+        "rest out of the source.");
 }
 
 void PointSource::find_plain_x() {
@@ -144,15 +161,22 @@ class PointSource::PointSink : public RowSink {
         : source_(source), take_(take), dimensions_(source.dimensions().value_or(0)) {
         point_.x = {x_.data(), 0};
         x_.resize(dimensions_);
+        for (const Column& column : source_.coordinates_) coordinates_.push_back({column.name.c_str()});
     }
 
     void add(const Datum* values, const bool* nulls) override {
         point_.number = rows_++;
         read_coordinates(values, nulls);
         read_values(values, nulls);
-        point_.weight = source_.weight_.position < 0 ? 1 : number(source_.weight_, values, nulls);
+        point_.weight = source_.weight_.position < 0 ? 1 : number(source_.weight_, values, nulls, weight_);
         if (source_.parts_.ids) read_id(values, nulls);
         if (!take_(point_)) stop();
+    }
+
+    bool tell_of_rounded() const {
+        bool told = notice_rounded(value_);
+        for (const NumberColumn& column : coordinates_) told |= notice_rounded(column);
+        return told;
     }
 
   private:
@@ -171,22 +195,24 @@ class PointSource::PointSink : public RowSink {
                "Leave such rows out with WHERE.");
     }
 
-    double number(const Column& column, const Datum* values, const bool* nulls) const {
+    double number(const Column& column, const Datum* values, const bool* nulls, NumberColumn& read) const {
         const auto i = static_cast<size_t>(column.position);
         const NumberKind kind = column.number;
         const Datum value = values[i];
         double x = null_number;
         if (!nulls[i])
-            x = kind == NumberKind::numeric ? pg_call([=] { return to_number(value, kind); }) : to_number(value, kind);
+            x = kind == NumberKind::numeric ? pg_call([=, &read] { return to_number(value, kind, &read); })
+                                            : to_number(value, kind, &read);
         check(column, x);
         return x;
     }
 
     // False for NULL.
-    bool array(const Column& column, const Datum* values, const bool* nulls, std::vector<double>& to) const {
+    bool array(const Column& column, const Datum* values, const bool* nulls, std::vector<double>& to,
+               NumberColumn& read) const {
         const auto i = static_cast<size_t>(column.position);
         if (nulls[i]) return false;
-        const int dimensions = read_numbers(column.array, values[i], to);
+        const int dimensions = read_numbers(column.array, values[i], to, read);
         if (dimensions > 1)
             refuse(ErrorCode::wrong_type, column, "an array of more than one dimension", "Take one slice of it.");
         if (dimensions == 0) refuse(ErrorCode::invalid_argument, column, "an empty array", "Leave such rows out.");
@@ -209,9 +235,10 @@ class PointSource::PointSink : public RowSink {
             if (nulls[first.position]) check(first, null_number);
             point_.plain_x = values[first.position];
         } else if (first.number != NumberKind::none) {
-            for (size_t c = 0; c < x_.size(); c++) x_[c] = number(source_.coordinates_[c], values, nulls);
+            for (size_t c = 0; c < x_.size(); c++)
+                x_[c] = number(source_.coordinates_[c], values, nulls, coordinates_[c]);
         } else {
-            if (!array(first, values, nulls, x_)) check(first, null_number);
+            if (!array(first, values, nulls, x_, coordinates_[0])) check(first, null_number);
             check_length(first, x_.size(), dimensions_);
         }
         point_.x = x_;
@@ -225,9 +252,9 @@ class PointSource::PointSink : public RowSink {
             return;
         }
         if (column.number != NumberKind::none) {
-            values_.assign(1, number(column, values, nulls));
+            values_.assign(1, number(column, values, nulls, value_));
         } else {
-            array(column, values, nulls, values_);
+            array(column, values, nulls, values_, value_);
             check_length(column, values_.size(), length_);
         }
         point_.values = values_;
@@ -251,16 +278,27 @@ class PointSource::PointSink : public RowSink {
     std::vector<double> x_, values_;
     std::string number_;
     PointRow point_{};
+    std::vector<NumberColumn> coordinates_;
+    NumberColumn value_{source_.values_.name.c_str()}, weight_{source_.weight_.name.c_str()};
 };
+
+// Points may be read several times.
+void PointSource::tell_of_rounded(const PointSink& sink) const {
+    if (!has_told_of_rounded_) has_told_of_rounded_ = sink.tell_of_rounded();
+}
 
 uint64_t PointSource::read(const Take& take, RunContext& context) const {
     PointSink sink(*this, take);
-    return source_.read_rows(sink, "reading points", context);
+    const uint64_t rows = source_.read_rows(sink, "reading points", context);
+    tell_of_rounded(sink);
+    return rows;
 }
 
 uint64_t PointSource::read_blocks(const Take& take, uint64_t seed, RunContext& context) const {
     PointSink sink(*this, take);
-    return source_.read_blocks(sink, "reading points", seed, context);
+    const uint64_t rows = source_.read_blocks(sink, "reading points", seed, context);
+    tell_of_rounded(sink);
+    return rows;
 }
 
 } // namespace btml::pg

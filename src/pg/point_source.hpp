@@ -62,8 +62,10 @@ class PointSource {
         ArrayRule array;
     };
 
+    void tell_of_rounded(const PointSink& sink) const;
     void find_parts();
     void find_coordinates();
+    void tell_of_left_out(const std::string& array, const std::vector<std::string>& others) const;
     void find_plain_x();
     Column column(int position, bool arrays) const;
 
@@ -75,6 +77,7 @@ class PointSource {
     Column values_, weight_;
     int id_ = -1;
     LabelRule id_rule_;
+    mutable bool has_told_of_rounded_ = false;
 };
 
 } // namespace btml::pg

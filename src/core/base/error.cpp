@@ -43,25 +43,38 @@ static char folded(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+static bool are_swapped(std::string_view a, std::string_view b, size_t i, size_t j) {
+    return folded(a[i]) == folded(b[j + 1]) && folded(a[i + 1]) == folded(b[j]);
+}
+
+// Letters put in, left out and replaced, and neighbours swapped, each as one edit.
 static size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<size_t> row(b.size() + 1);
+    std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});
     for (size_t i = 1; i <= a.size(); i++) {
-        size_t diagonal = row[0];
+        before.swap(last);
+        last.swap(row);
         row[0] = i;
         for (size_t j = 1; j <= b.size(); j++) {
-            const size_t replaced = diagonal + (folded(a[i - 1]) != folded(b[j - 1]));
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+            const size_t replaced = last[j - 1] + (folded(a[i - 1]) != folded(b[j - 1]));
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+            if (i > 1 && j > 1 && are_swapped(a, b, i - 2, j - 2)) row[j] = std::min(row[j], before[j - 2] + 1);
         }
     }
     return row[b.size()];
 }
 
+// Misspelling seldom changes how a word begins.
+static bool begin_alike(std::string_view a, std::string_view b) {
+    if (a.empty() || b.empty()) return false;
+    return folded(a[0]) == folded(b[0]) || (a.size() > 1 && b.size() > 1 && are_swapped(a, b, 0, 0));
+}
+
 std::string nearest_name(std::string_view name, const std::vector<std::string>& choices) {
-    size_t best = std::max<size_t>(name.size() / 2, 1) + 1;
+    size_t best = name.size() / 3 + 1;
     std::string nearest;
     for (const std::string& choice : choices) {
+        if (!begin_alike(name, choice)) continue;
         const size_t distance = edit_distance(name, choice);
         if (distance < best) {
             best = distance;

@@ -51,8 +51,9 @@ std::string shortest(double x);
 // "a, b, c", each quoted: the valid choices of an error's HINT.
 std::string quoted_list(const std::vector<std::string>& names);
 
-// The element of `choices` with the least edit distance to `name`, the case of letters not counted, or "" when none is
-// near (distance over half of the name's length).
+// Returns which of `choices` a reader would take `name` for a misspelling of: the one of the fewest edits, at most a
+// third of the name's length, that begins with the same letter or has the first two swapped. Case does not count.
+// Returns "" where there is none.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& choices);
 
 } // namespace btml

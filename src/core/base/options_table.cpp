@@ -57,14 +57,8 @@ size_t OptionFacts::index_of(const std::string& choice) const {
     return static_cast<size_t>(std::find(choices.begin(), choices.end(), own) - choices.begin());
 }
 
-static bool differs_in_case_only(std::string_view a, std::string_view b) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 std::string meant_name(const std::string& given, std::vector<std::string> ours, ForeignNames foreign) {
-    constexpr size_t max_length = 63;  // what is longer is no name
-    constexpr size_t min_misspelt = 3; // shorter ones are all near each other, and mean different things
+    constexpr size_t max_length = 63; // what is longer is no name
     if (given.size() > max_length) return "";
     const size_t own = ours.size();
     for (const ForeignName& name : foreign)
@@ -72,7 +66,6 @@ std::string meant_name(const std::string& given, std::vector<std::string> ours, 
             ours.begin() + static_cast<ptrdiff_t>(own))
             ours.emplace_back(name.name);
     const std::string nearest = nearest_name(given, ours);
-    if (given.size() < min_misspelt && !differs_in_case_only(given, nearest)) return "";
     if (std::find(ours.begin(), ours.begin() + static_cast<ptrdiff_t>(own), nearest) !=
         ours.begin() + static_cast<ptrdiff_t>(own))
         return nearest;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/boosting/binning.hpp"
+#include "core/boosting/model.hpp"
 
 namespace btml::boosting {
 
@@ -24,5 +25,14 @@ struct FindingRules {
     static constexpr double min_explained = 0.999;
 };
 Findings examine(const BinnedData& data, const Dataset& dataset, const TrainingRows& training, RunContext& context);
+
+// Says whether the loss of held-out rows is greater than that of the best constant, by more than chance explains and
+// by half a percent at least. Of ranks nothing is said.
+//
+// Where scores s away from the constant say nothing of the target, the loss is greater by h·s²/2 with a standard error
+// of s·√(v/n), h being the loss's mean second derivative at the constant, v the variance of its first, and n the rows.
+// It is greater by more than two standard errors from 8·v/(h·n) on. v/h is 1 for log loss, counts and durations, and
+// nearly twice the constant's loss for losses in units of the target.
+bool is_worse_than_constant(const Model& model);
 
 } // namespace btml::boosting

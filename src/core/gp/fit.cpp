@@ -5,6 +5,8 @@
 #include "core/gp/trainer.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace btml::gp {
 
@@ -95,11 +97,29 @@ void withhold_half(FitRows& rows, uint64_t seed, RunContext& context) {
     rows.are_halves = true;
 }
 
+// Returns the mean negative log density of the scored rows by the normal of the mean and variance of targets to train
+// on.
+double nll_of_constant(const TrainingColumns& training, const TrainingColumns& scored, RunContext& context) {
+    double weights = 0, mean = 0, squares = 0, squares_scored = 0;
+    context.for_each(training.rows(), 1, [&](uint64_t i) {
+        const double weight = training.weight_of(i), off = training.target[i] - mean;
+        weights += weight;
+        if (weight > 0) mean += off * weight / weights;
+        squares += weight * off * (training.target[i] - mean);
+    });
+    context.for_each(scored.rows(), 1,
+                     [&](uint64_t i) { squares_scored += (scored.target[i] - mean) * (scored.target[i] - mean); });
+    const double variance = squares / weights, mean_square = squares_scored / static_cast<double>(scored.rows());
+    return (std::log(2 * std::numbers::pi * variance) + mean_square / variance) / 2;
+}
+
 // Checked options, with what they ask for of a dataset.
 struct Task {
     std::vector<Feature> features;
     FitMemory memory;
     std::vector<Timing> timings = {};
+    double nll_of_constant = 0; // of rows that are held out where there are any, or else of those to train on
+    uint64_t scored_rows = 0;
 
     Task(const Dataset& dataset, const Options& options)
         : features((options.validate(), features_of(dataset))), memory(dataset, options) {}
@@ -115,11 +135,27 @@ struct Task {
         timings.push_back({"sorting rows", 0});
         const Stopwatch watch(timings.back().seconds);
         TrainingData data = expand(std::move(dataset), context);
+        const TrainingColumns& scored = data.held_out.rows() > 0 ? data.held_out : data.training;
+        scored_rows = scored.rows();
+        nll_of_constant = gp::nll_of_constant(data.training, scored, context);
         const bool choose = held_out_rows_choose(options, data);
         FitRows rows(std::move(data.training), context);
         rows.choosing = std::move(data.held_out);
         if (choose) withhold_half(rows, static_cast<uint64_t>(options.seed), context);
         return rows;
+    }
+
+    // Warns where the model is worse by more than chance explains, as boosting::is_worse_than_constant() has it of log
+    // loss.
+    void compare_with_constant(FitResult& result) const {
+        const Model& model = result.model;
+        if (!std::isfinite(nll_of_constant) || !(model.holdout_nll || model.leave_one_out)) return;
+        const double nll = model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
+        if (!(nll - nll_of_constant > std::max(8 / static_cast<double>(scored_rows), 0.005))) return;
+        result.warnings.push_back(
+            format("the fit is worse than a constant on %s: the mean negative log density is %.3g, "
+                   "that of the normal of the target's mean and variance %.3g",
+                   model.holdout_nll ? "held-out rows" : "training rows left out in turn", nll, nll_of_constant));
     }
 };
 
@@ -142,6 +178,7 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     if (rows.choosing.rows() + rows.calibrating.rows() == 0) copies = find_copies(rows.training, context);
     FitResult result = fit_with_mean(std::move(rows), task.features, options, task.memory, context);
     if (copies) result.warnings.push_back(std::move(*copies));
+    task.compare_with_constant(result);
     result.timings.insert(result.timings.begin(), task.timings.begin(), task.timings.end());
     return result;
 }

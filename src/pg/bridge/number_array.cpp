@@ -30,12 +30,12 @@ void copy_numbers(const ArrayType* array, std::vector<double>& numbers) {
     }
 }
 
-void convert_numbers(const ArrayRule& rule, ArrayType* array, double* numbers) {
+void convert_numbers(const ArrayRule& rule, ArrayType* array, double* numbers, NumberColumn& column) {
     Datum* values;
     bool* nulls;
     int count;
     deconstruct_array(array, ARR_ELEMTYPE(array), rule.length, rule.by_value, rule.alignment, &values, &nulls, &count);
-    for (int i = 0; i < count; i++) numbers[i] = nulls[i] ? null_number : to_number(values[i], rule.element);
+    for (int i = 0; i < count; i++) numbers[i] = nulls[i] ? null_number : to_number(values[i], rule.element, &column);
 }
 
 } // namespace
@@ -62,7 +62,7 @@ ArrayRule array_rule(Oid type, MemoryContext context) {
     return none;
 }
 
-int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers) {
+int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers, NumberColumn& column) {
     ArrayType* const array = pg_call([&] {
         // A cast may also take the type modifier wanted (none) and whether it is explicit.
         const Datum converted = !rule.cast                 ? value
@@ -80,7 +80,7 @@ int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& number
     else if (rule.element == NumberKind::float4 && !ARR_HASNULL(array))
         copy_numbers<float4>(array, numbers);
     else
-        pg_call([&] { convert_numbers(rule, array, numbers.data()); });
+        pg_call([&] { convert_numbers(rule, array, numbers.data(), column); });
     return dimensions;
 }
 

@@ -23,8 +23,9 @@ struct ArrayRule {
 ArrayRule array_rule(Oid type, MemoryContext context);
 
 // Puts a value's numbers in the place of `numbers`; NULL elements as null_number, NaN as the NaN that is not NULL.
-// Returns the array's dimensions: 0 for an empty one; numbers of arrays of more than one are not read.
-int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers);
+// Errors of an element name the column. Returns the array's dimensions: 0 for an empty one; numbers of arrays of more
+// than one are not read.
+int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers, NumberColumn& column);
 
 // A float8[] of one dimension, of zeros or of these numbers; an integer[] of zeros.
 ArrayType* new_number_array(size_t count);

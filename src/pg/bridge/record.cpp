@@ -97,10 +97,12 @@ double RecordReader::category(size_t feature, Datum value) {
     return attribute.enum_codes[number] = code();
 }
 
-double RecordReader::number(const Attribute& attribute, Datum value) {
-    const PGFunction cast = attribute.time_cast;
-    if (!cast && attribute.number != NumberKind::numeric) return to_number(value, attribute.number);
-    return pg_call([=, &attribute] { return to_number(value, attribute.number, cast); });
+double RecordReader::number(size_t feature, Datum value) {
+    const NumberKind kind = attributes_[feature].number;
+    const PGFunction cast = attributes_[feature].time_cast;
+    NumberColumn column{features_[feature].name.c_str()};
+    if (!cast && kind != NumberKind::numeric) return to_number(value, kind, &column);
+    return pg_call([=, &column] { return to_number(value, kind, &column, cast); });
 }
 
 void RecordReader::read(Datum record, std::vector<double>& values) {
@@ -126,7 +128,7 @@ void RecordReader::read(Datum record, std::vector<double>& values) {
         else if (attribute.categorical)
             values[i] = category(i, values_[at]);
         else
-            values[i] = number(attribute, values_[at]);
+            values[i] = number(i, values_[at]);
     }
 }
 

@@ -49,7 +49,7 @@ class RecordReader {
 
     void learn(Oid type, int32 typmod);
     double category(size_t feature, Datum value);
-    double number(const Attribute& attribute, Datum value);
+    double number(size_t feature, Datum value);
 
     const std::vector<Feature>& features_;
     const CategoryCodes& codes_;

@@ -13,9 +13,9 @@ uint32_t label_code(const ColumnSink& sink, Datum value) {
     return sink.labels->number(label_of(value, sink.label));
 }
 
-void append(const ColumnSink& sink, Datum value, bool null) {
+void append(const ColumnSink& sink, Datum value, bool null, NumberColumn& column) {
     if (sink.numbers)
-        sink.numbers->append_reserved(null ? null_number : to_number(value, sink.number, sink.time_cast));
+        sink.numbers->append_reserved(null ? null_number : to_number(value, sink.number, &column, sink.time_cast));
     else if (sink.keys)
         sink.keys->append_reserved(null ? relational::null_key : sink.dictionary->number(value, sink.type));
     else if (null)
@@ -27,18 +27,27 @@ void append(const ColumnSink& sink, Datum value, bool null) {
 class Columns : public RowSink {
   public:
     Columns(std::span<const ColumnSink> sinks, KeptRows* kept, const char* relation, const MemoryBudget& budget)
-        : sinks_(sinks), kept_(kept), relation_(relation), budget_(budget) {}
+        : sinks_(sinks), kept_(kept), relation_(relation), budget_(budget) {
+        for (const ColumnSink& sink : sinks_) columns_.push_back({sink.name});
+    }
 
     void expect(uint64_t rows) override { expected_rows_ = rows; }
 
     void add(const Datum* values, const bool* nulls) override {
         if (rows_ % rows_per_batch == 0) reserve();
-        for (const ColumnSink& sink : sinks_) append(sink, values[sink.position], nulls[sink.position]);
+        for (size_t i = 0; i < sinks_.size(); i++) {
+            const ColumnSink& sink = sinks_[i];
+            append(sink, values[sink.position], nulls[sink.position], columns_[i]);
+        }
         if (kept_) kept_->add(values, nulls);
         if (++rows_ > relational::max_rows)
             throw Error(ErrorCode::limit_exceeded,
                         format("\"%s\" has more rows than the %" PRIu64 " that a table of a join may have", relation_,
                                relational::max_rows));
+    }
+
+    void tell_of_rounded() const {
+        for (const NumberColumn& column : columns_) notice_rounded(column);
     }
 
   private:
@@ -61,6 +70,7 @@ class Columns : public RowSink {
     }
 
     std::span<const ColumnSink> sinks_;
+    std::vector<NumberColumn> columns_; // one for each sink
     KeptRows* kept_;
     const char* relation_;
     const MemoryBudget& budget_;
@@ -72,7 +82,9 @@ class Columns : public RowSink {
 uint64_t scan(const Query* query, const char* sql, const char* relation, const std::vector<ColumnSink>& sinks,
               KeptRows* kept, RunContext& context) {
     Columns columns(sinks, kept, relation, context.memory());
-    return run_query(query, sql, columns, "reading tables", context);
+    const uint64_t rows = run_query(query, sql, columns, "reading tables", context);
+    columns.tell_of_rounded();
+    return rows;
 }
 
 } // namespace btml::pg

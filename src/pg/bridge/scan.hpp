@@ -16,6 +16,7 @@ struct ColumnSink {
     KeyDictionary* dictionary = nullptr;
     Buffer<relational::Key>* keys = nullptr;
 
+    const char* name = ""; // of the source's column
     NumberKind number = NumberKind::none;
     PGFunction time_cast = nullptr; // before it becomes a number
     Buffer<double>* numbers = nullptr;
@@ -29,6 +30,7 @@ struct ColumnSink {
 
 // Plans and runs the query in the active snapshot and appends every row to the sinks and, where there is one, to
 // `kept`; returns the number of rows.
+// Errors of numbers name the column, and a NOTICE tells of integers that were rounded.
 // Error limit_exceeded, naming `relation`, when a table would hold more than relational::max_rows.
 uint64_t scan(const Query* query, const char* sql, const char* relation, const std::vector<ColumnSink>& sinks,
               KeptRows* kept, RunContext& context);

@@ -156,6 +156,7 @@ void Reading::add_request(const ColumnRequest& request) {
     loaded_.places.push_back({output->relation, column});
     ColumnSink sink;
     sink.type = type;
+    sink.name = output->name;
     MemoryBudget& budget = context_.memory();
     if (request.as == ReadAs::number) {
         sink.number = number_kind(type);

@@ -275,16 +275,22 @@ std::string_view label_of(Datum value, const LabelRule& rule) {
 
 namespace {
 
+// Returns false for more digits than 53 bits hold.
+bool short_digits(const StoredNumeric& number, int64* digits) {
+    *digits = 0;
+    if (number.count > 4) return false;
+    for (int i = 0; i < number.count; i++) *digits = *digits * 10000 + number.digit(i);
+    return *digits <= (int64{1} << 53);
+}
+
 // Values whose digits fit 53 bits and whose scale is a power of ten that a double holds exactly need one correctly
 // rounded division or multiplication (Clinger 1990); false for all others.
 bool short_numeric(Datum numeric, double* result) {
     static constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     StoredNumeric number;
-    if (!open_numeric(numeric, &number) || number.count > 4) return false;
-    int64 digits = 0;
-    for (int i = 0; i < number.count; i++) digits = digits * 10000 + number.digit(i);
-    if (digits > (int64{1} << 53)) return false;
+    int64 digits;
+    if (!open_numeric(numeric, &number) || !short_digits(number, &digits)) return false;
     const int exponent = number.count > 0 ? 4 * (number.weight - number.count + 1) : 0;
     if (exponent > 22 || exponent < -22) return false;
     const auto value = static_cast<double>(number.negative ? -digits : digits);
@@ -292,15 +298,30 @@ bool short_numeric(Datum numeric, double* result) {
     return true;
 }
 
-double numeric_number(Datum value) {
+// Says whether two numerics may become the same finite double: what has as few digits as 1e300 stays apart from others.
+bool is_rounded(Datum numeric, double number) {
+    StoredNumeric stored;
+    int64 digits;
+    if (!open_numeric(PointerGetDatum(PG_DETOAST_DATUM_PACKED(numeric)), &stored) || short_digits(stored, &digits))
+        return false;
+    const Datum exact = DirectFunctionCall3(numeric_in, CStringGetDatum(psprintf("%.0f", number)),
+                                            ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+    return !DatumGetBool(DirectFunctionCall2(numeric_eq, numeric, exact));
+}
+
+double numeric_number(Datum value, NumberColumn* column) {
     double result;
     if (short_numeric(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &result)) return result;
     const double number = from_sql(DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value)));
-    if (std::isinf(number) && !numeric_is_inf(DatumGetNumeric(value)))
+    if (!column || !(std::abs(number) >= 0x1p53)) return number;
+    if (std::isfinite(number)) {
+        if (is_rounded(value, number)) column->rounded++;
+    } else if (!numeric_is_inf(DatumGetNumeric(value))) {
         ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                        errmsg("numeric value %s is out of range for type double precision",
-                               numeric_out_sci(DatumGetNumeric(value), 3)),
+                        errmsg("numeric value %s in column \"%s\" is out of range for type double precision",
+                               numeric_out_sci(DatumGetNumeric(value), 3), column->name),
                         errhint("Numbers up to 1.8e308 in magnitude fit.")));
+    }
     return number;
 }
 
@@ -339,16 +360,27 @@ bool is_plain_number(NumberKind kind) {
     return kind <= NumberKind::numeric;
 }
 
+bool notice_rounded(const NumberColumn& column) {
+    if (column.rounded == 0) return false;
+    notice(
+        format("%" PRIu64 " integer%s of column \"%s\" %s rounded: numbers are exact up to 2^53", column.rounded,
+               column.rounded == 1 ? "" : "s", column.name, column.rounded == 1 ? "is" : "are"),
+        "",
+        "Leave the column out where it is an identifier, cast it to text where its values are categories, or subtract "
+        "an offset from all of them.");
+    return true;
+}
+
 double number_of_cast(Datum value, PGFunction time_cast) {
     const Datum point = DirectFunctionCall1(time_cast, value);
     const bool is_date = time_cast == timestamp_date || time_cast == timestamptz_date;
-    return to_number(point, is_date ? NumberKind::date : NumberKind::timestamp);
+    return to_number(point, is_date ? NumberKind::date : NumberKind::timestamp, nullptr);
 }
 
-double to_number_slowly(Datum value, NumberKind kind) {
+double to_number_slowly(Datum value, NumberKind kind, NumberColumn* column) {
     switch (kind) {
     case NumberKind::numeric:
-        return numeric_number(value);
+        return numeric_number(value, column);
     case NumberKind::boolean:
         return DatumGetBool(value) ? 1 : 0;
     case NumberKind::date:

@@ -43,24 +43,42 @@ bool is_exact(NumberKind kind);
 // Returns the text of such a value, as its type's output function has it, in the current memory context. May ereport.
 const char* text_of_exact(double x, NumberKind kind);
 
-double to_number_slowly(Datum value, NumberKind kind);
+// The column that numbers are read from.
+struct NumberColumn {
+    const char* name;     // for errors; lives as long as the column is read
+    uint64_t rounded = 0; // counts integers beyond 2^53 in magnitude, of more digits than a double holds
+};
+
+// Tells of the integers that were rounded; returns false where there are none.
+bool notice_rounded(const NumberColumn& column);
+
+double to_number_slowly(Datum value, NumberKind kind, NumberColumn* column);
+
+inline double number_of_integer(int64 value, NumberColumn* column) {
+    const auto number = static_cast<double>(value);
+    // 2^63, which the largest integers become, is no integer of 64 bits.
+    if (column && std::abs(number) >= 0x1p53 && (number == 0x1p63 || static_cast<int64>(number) != value))
+        column->rounded++;
+    return number;
+}
 
 // Dates and times are seconds since 1970, intervals seconds as in extract(epoch FROM …), booleans 0 and 1.
-// NaN comes back as the one NaN that is not btml's NULL. May ereport (numeric).
-inline double to_number(Datum value, NumberKind kind) {
+// NaN comes back as the one NaN that is not btml's NULL. May ereport: a numeric that no double holds is an error that
+// names the column; it is infinite where the column is null.
+inline double to_number(Datum value, NumberKind kind, NumberColumn* column) {
     switch (kind) {
     case NumberKind::int2:
         return DatumGetInt16(value);
     case NumberKind::int4:
         return DatumGetInt32(value);
     case NumberKind::int8:
-        return static_cast<double>(DatumGetInt64(value));
+        return number_of_integer(DatumGetInt64(value), column);
     case NumberKind::float4:
         return from_sql(static_cast<double>(DatumGetFloat4(value)));
     case NumberKind::float8:
         return from_sql(DatumGetFloat8(value));
     default:
-        return to_number_slowly(value, kind);
+        return to_number_slowly(value, kind, column);
     }
 }
 
@@ -68,8 +86,8 @@ inline double to_number(Datum value, NumberKind kind) {
 double number_of_cast(Datum value, PGFunction time_cast);
 
 // Does the same of what a cast makes of a point in time, unless it is null. May ereport.
-inline double to_number(Datum value, NumberKind kind, PGFunction time_cast) {
-    return time_cast ? number_of_cast(value, time_cast) : to_number(value, kind);
+inline double to_number(Datum value, NumberKind kind, NumberColumn* column, PGFunction time_cast) {
+    return time_cast ? number_of_cast(value, time_cast) : to_number(value, kind, column);
 }
 
 // The bytes of a text, bytea, name or uuid. May ereport; they last as long as the value or the current memory context.

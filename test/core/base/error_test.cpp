@@ -54,9 +54,19 @@ TEST(NearestName, FindsTheLikelyMisspelling) {
     EXPECT_EQ(nearest_name("max_leaves", names), "max_leaves");
     EXPECT_EQ(nearest_name("seed", names), "");
     EXPECT_EQ(nearest_name("anything", {}), "");
-    EXPECT_EQ(nearest_name("x", {"y"}), "y"); // one edit is always near
     EXPECT_EQ(nearest_name("ab", {"ac", "ab"}), "ab");
     EXPECT_EQ(nearest_name("ID", {"is", "id"}), "id"); // names are not folded
+    EXPECT_EQ(nearest_name("wieght", {"height", "weight"}), "weight");
+    EXPECT_EQ(nearest_name("rpice", {"price"}), "price"); // the first two letters are swapped
+}
+
+TEST(NearestName, NamesNothingThatMeansAnotherThing) {
+    EXPECT_EQ(nearest_name("x", {"y"}), "");
+    EXPECT_EQ(nearest_name("l3", {"l2"}), "");
+    EXPECT_EQ(nearest_name("height", {"weight"}), "");
+    EXPECT_EQ(nearest_name("subsample", {"sketch_size"}), "");
+    EXPECT_EQ(nearest_name("min_rows", {"min_gain"}), "");
+    EXPECT_EQ(nearest_name("num_leaves", {"max_leaves"}), "");
 }
 
 } // namespace

@@ -162,5 +162,58 @@ TEST(Findings, KeysThatRowsOfAJoinShareDoNotIdentifyThem) {
     EXPECT_EQ(findings_of(data, 255, "integer").identifying, Names{"key"});
 }
 
+Model with_losses(ObjectiveNumber objective, uint64_t rows, double of_constant, double of_model) {
+    Model model;
+    model.options.objective = objective;
+    model.holdout_rows = rows;
+    model.baseline = LogEntry{1, of_constant, {}};
+    model.trees.resize(2);
+    model.log = {{1, of_constant, {}}, {1, of_model, {}}, {1, 100 * of_model, {}}}; // early stopping dropped a tree
+    return model;
+}
+
+// Scores that say nothing of the target: the difference of losses is compared with its standard error itself.
+TEST(WorseThanConstant, GoesByTwoStandardErrors) {
+    int by_chance = 0, clearly = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        Random random(seed);
+        const size_t rows = 100 + random.below(900);
+        const double scale = std::exp(10 * random.unit() - 5), width = 12 * random.unit() / std::sqrt(rows);
+        double of_constant = 0, sum = 0, squares = 0;
+        for (size_t i = 0; i < rows; i++) {
+            const double y = scale * (random.unit() - 0.5), score = scale * width * (random.unit() - 0.5);
+            const double difference = (y - score) * (y - score) - y * y;
+            of_constant += y * y / static_cast<double>(rows);
+            sum += difference;
+            squares += difference * difference;
+        }
+        const double mean = sum / static_cast<double>(rows);
+        const double error = std::sqrt(squares / static_cast<double>(rows) - mean * mean) / std::sqrt(rows);
+        const bool is_worse =
+            is_worse_than_constant(with_losses(ObjectiveNumber::squared, rows, of_constant, of_constant + mean));
+        by_chance += mean < error;
+        clearly += mean > 4 * error;
+        EXPECT_TRUE(mean >= error || !is_worse) << seed;
+        EXPECT_TRUE(mean <= 4 * error || is_worse) << seed;
+    }
+    EXPECT_TRUE(by_chance > 20 && clearly > 20);
+}
+
+TEST(WorseThanConstant, TakesTheUnitOfTheLoss) {
+    using enum ObjectiveNumber;
+    for (const ObjectiveNumber objective : {squared, absolute, huber, quantile, tweedie}) {
+        EXPECT_TRUE(is_worse_than_constant(with_losses(objective, 100, 1e6, 1.17e6)));
+        EXPECT_FALSE(is_worse_than_constant(with_losses(objective, 100, 1e6, 1.15e6)));
+        EXPECT_FALSE(is_worse_than_constant(with_losses(objective, 1'000'000, 1e-6, 1.009e-6)));
+    }
+    for (const ObjectiveNumber objective : {binary, multiclass, poisson, gamma}) {
+        EXPECT_TRUE(is_worse_than_constant(with_losses(objective, 100, 0.1, 0.19)));
+        EXPECT_FALSE(is_worse_than_constant(with_losses(objective, 100, -0.1, -0.03)));
+    }
+    EXPECT_FALSE(is_worse_than_constant(with_losses(rank, 100, 0.1, 0.9)));
+    EXPECT_FALSE(is_worse_than_constant(with_losses(squared, 100, 1, 0.5)));
+    EXPECT_FALSE(is_worse_than_constant({}));
+}
+
 } // namespace
 } // namespace btml::boosting::test
