@@ -1,8 +1,8 @@
 #include "core/boosting/factorised_scores.hpp"
 
 #include "core/base/exact_sum.hpp"
+#include "core/base/weighted_quantile.hpp"
 #include "core/boosting/factorised_allowance.hpp"
-#include "core/boosting/objectives/weighted_quantile.hpp"
 
 #include <numeric>
 

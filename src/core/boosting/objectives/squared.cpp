@@ -1,7 +1,7 @@
 #include "core/boosting/objectives/squared.hpp"
 
+#include "core/base/weighted_quantile.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
-#include "core/boosting/objectives/weighted_quantile.hpp"
 
 #include <cmath>
 
