@@ -13,8 +13,7 @@ using pairwise::group_points, pairwise::tile_rows;
 namespace {
 
 constexpr size_t tiles_per_item = 64;
-constexpr int unit_exponent = 800;   // of the largest unit: sums of dissimilarities are numbers
-constexpr int largest_exponent = 40; // of the largest coordinate: sums of squares are below 2^127
+constexpr int unit_exponent = 800; // of the largest unit: sums of dissimilarities are numbers
 
 // Built-in dissimilarities are functions of sums over transformed coordinates.
 class CoordinateDissimilarities : public Dissimilarities {
@@ -60,12 +59,13 @@ class CoordinateDissimilarities : public Dissimilarities {
     }
 
   private:
-    // Finds the median, from which a few far rows draw no others away, and a power of two that makes squares of the
-    // largest coordinate large floats, so that those of others are not too small for floats: both only keep digits.
+    // Finds the median, from which a few far rows draw no others away, and a power of two that brings the largest
+    // coordinate near 1: both only keep digits.
     void find_frame(const PointSet& rows) {
         for (size_t f = 0; f < width_ && rows.size() > 0; f++)
-            centre_[f] = median_of(
-                [&](const auto& body) { context_.for_each(rows.size(), 4, [&](size_t i) { body(rows.x(i)[f]); }); });
+            centre_[f] = median_of([&](const auto& body) {
+                context_.for_each(rows.size(), units_of_row, [&](size_t i) { body(rows.x(i)[f]); });
+            });
         double largest = 0;
         context_.for_each(rows.size(), units_of_row, [&](size_t i) {
             for (size_t f = 0; f < width_; f++) largest = std::max(largest, std::abs(rows.x(i)[f] - centre_[f]));
@@ -75,7 +75,7 @@ class CoordinateDissimilarities : public Dissimilarities {
         if (!finite || !(largest < std::ldexp(1.0, most)))
             throw Error(ErrorCode::out_of_range, "coordinates are too far from each other to take differences", "",
                         "Scale them.");
-        if (largest > 0) scale_ = std::ldexp(1.0, std::min(largest_exponent - std::ilogb(largest), most));
+        if (largest > 0) scale_ = std::ldexp(1.0, std::min(-std::ilogb(largest), most));
     }
 
     void transform(const PointSet& points, size_t i, std::vector<float>& to) const {
