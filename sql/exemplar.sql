@@ -246,6 +246,11 @@ SELECT caught($$SELECT btml.exemplars_agg(repeat('long', 1000) || id, x, 1) FROM
 SET btml.memory_limit = '8MB';
 SELECT count(*) FROM btml.exemplars('exemplar.point', 900);
 RESET btml.memory_limit;
+-- A far row neither costs the others their digits nor passes for what rounding makes of their gains.
+CREATE VIEW exemplar.far AS SELECT far, i AS id, CASE WHEN i = 7 THEN far ELSE i * 0.6180339887498949 % 1 * 12 END AS x, i * 0.7548776662466927 % 1 * 3 AS y FROM generate_series(1, 3000) i, unnest(ARRAY[0, 9999999, 1e12, -1e16]) far;
+WITH chosen AS (SELECT far, dissimilarity, e.x FROM unnest(ARRAY[0, 9999999, 1e12, -1e16]) far, unnest('{squared_euclidean,euclidean,manhattan}'::text[]) dissimilarity, btml.exemplars(format('SELECT id, x, y FROM exemplar.far WHERE far = %s', far), 30, dissimilarity => dissimilarity, validation => 3000, passes => 2) e),
+    measured AS (SELECT far, dissimilarity, avg(d) AS d FROM (SELECT c.far, dissimilarity, f.id, min(abs(f.x - c.x[1]) + abs(f.y - c.x[2])) AS d FROM chosen c JOIN exemplar.far f USING (far) WHERE f.id <> 7 GROUP BY c.far, dissimilarity, f.id) s GROUP BY far, dissimilarity)
+SELECT far, dissimilarity, m.d < 1.04 * n.d AS close FROM measured m JOIN (SELECT dissimilarity, d FROM measured WHERE far = 0) n USING (dissimilarity) ORDER BY far, dissimilarity;
 -- Ids of their own type.
 SELECT e.slot, pg_typeof(e.id) AS type, e.x = p.x AS same FROM btml.exemplars(NULL::integer, 'SELECT id, x FROM exemplar.point', 3) e JOIN exemplar.point p USING (id) ORDER BY slot;
 

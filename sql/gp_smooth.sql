@@ -79,6 +79,11 @@ FROM unnest('{squared_exponential,matern32,matern52,auto}'::text[]) kernel, unne
     LATERAL (SELECT btml.rmse(sin(at), n.mean) AS rmse, btml.nll_normal(sin(at), n.mean, n.sd) AS nll, bool_and(l.sd <= n.sd) AS below FROM (SELECT 0.313 + i * 0.019 AS at FROM generate_series(0, 290) i) points, btml.predict_normal(model, ARRAY[at]) n, btml.predict_latent(model, ARRAY[at]) l) t,
     LATERAL (SELECT sum(value) AS drawn, sum(sin(at)) AS y FROM (VALUES (2.01)) point(at), btml.gp_sample(model, 'SELECT 2.01 AS x')) d ORDER BY every, kernel;
 DROP TABLE exact;
+-- One far value of a feature does not bring all others together at a point.
+CREATE TABLE sentinel AS SELECT i AS id, CASE WHEN i = 7 THEN far ELSE i % 100 / 8.0 END AS x, sin(i % 100 / 8.0) + i % 7 / 50.0 AS y, far FROM generate_series(1, 400) i, unnest(ARRAY[0, 9999999, -1e15]) far;
+SELECT far, kernel, (SELECT btml.rmse(sin(i / 8.0) + 0.06, btml.predict(model, ARRAY[i / 8.0])) FROM generate_series(0, 99) i) < 0.02 AS close
+FROM unnest(ARRAY[0, 9999999, -1e15]) far, unnest('{matern32,matern52,squared_exponential}'::text[]) kernel, btml.gp_fit(format('SELECT x, y FROM sentinel WHERE far = %s', far), 'y', kernel => kernel, exemplars => 64) model ORDER BY far, kernel;
+DROP TABLE sentinel;
 SET btml.memory_limit = '4MB';
 SELECT refusal('kernel => ''matern52'', exemplars => 2000');
 RESET btml.memory_limit;

@@ -227,6 +227,15 @@ SELECT * FROM btml.density('SELECT 1 AS a FROM scattered', 'SELECT 1 AS a');
 SELECT * FROM btml.kernel_sum('SELECT a FROM scattered', 'SELECT 1 AS a');
 SELECT btml.kernel_tail_ratio('SELECT a FROM scattered', 'SELECT 1 AS a');
 SELECT btml.kernel_tail_profile('SELECT a FROM scattered', 'SELECT 1 AS a');
+-- One far value neither widens all bandwidths in standard deviations nor chooses one.
+CREATE TABLE sentinel AS SELECT id, CASE WHEN id = 7 THEN far ELSE x END AS x, sin(x) AS y, far FROM generate_series(1, 400) id, LATERAL (SELECT (id * 0.6180339887498949 % 1 * 12)::float8 AS x) s, unnest(ARRAY[0, 9999999, 1e9]) far;
+SET client_min_messages = warning;
+SELECT far, scale, bandwidth, btml.rmse(sin(k.id / 8.0), value) < 0.02 AS close FROM unnest(ARRAY[0, 9999999, 1e9]) far, (VALUES ('sd', 0.03), ('sd', NULL), ('none', NULL)) option(scale, bandwidth),
+    btml.kernel_regression(0, format('SELECT x, y FROM sentinel WHERE far = %s', far), 'y', 'SELECT i AS id, i / 8.0 AS x FROM generate_series(1, 94) i', bandwidth, scale => scale) k GROUP BY far, scale, bandwidth ORDER BY far, scale, bandwidth;
+SELECT far, round(avg(value)::numeric, 2) AS mean_density FROM unnest(ARRAY[0, 9999999, 1e9]) far,
+    btml.density(format('SELECT x FROM sentinel WHERE far = %s', far), 'SELECT i / 8.0 AS x FROM generate_series(20, 80) i') GROUP BY far ORDER BY far;
+RESET client_min_messages;
+DROP TABLE sentinel;
 -- Ids of their own type.
 CREATE DOMAIN large AS bigint CHECK (VALUE > 2);
 SELECT id, pg_typeof(id) AS type FROM btml.kernel_sum(NULL::bigint, 'SELECT a, b FROM scattered', 'SELECT id * 10000000000 AS id, a, b FROM scattered WHERE id < 3', 1);

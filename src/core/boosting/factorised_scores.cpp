@@ -1,8 +1,8 @@
 #include "core/boosting/factorised_scores.hpp"
 
 #include "core/base/exact_sum.hpp"
+#include "core/base/weighted_quantile.hpp"
 #include "core/boosting/factorised_allowance.hpp"
-#include "core/boosting/objectives/weighted_quantile.hpp"
 
 #include <numeric>
 
@@ -14,7 +14,6 @@ namespace {
 
 constexpr int value_bits = 40;  // so that what doubles round in a sum is less than a gain can be
 constexpr int finest_rows = 32; // log₂ of the weight up to which values and sums have one grid
-constexpr int far_bits = 24;    // a value so many bits larger than usual ones leaves these too few
 
 // The largest magnitude of number(i) among rows of positive weight.
 template <class Number>
@@ -59,13 +58,14 @@ FactorisedScores::FactorisedScores(const Buffer<double>& target, const Buffer<do
 void FactorisedScores::choose_grid(const Rows& rows, Buffer<double>& values, ThreadTeam& team, RunContext& context) {
     const auto residual = [&](size_t i) { return rows.target[i] - base_; };
     const double most = largest(rows.train, residual, context);
+    const TargetSizes sizes = sizes_of(rows, team, context);
+    if (sizes.has_far())
+        throw NotWorthIt{
+            format("factorising was given up: sums would lose targets that are %.2g from the median beside one that is "
+                   "%.2g from it",
+                   sizes.usual, sizes.most)};
+    usual_ = sizes.usual;
     if (most > 0) {
-        usual_ = usual_size(rows, most, team, context);
-        if (most > std::ldexp(usual_, far_bits))
-            throw NotWorthIt{
-                format("factorising was given up: sums would lose targets that are %.2g from the median beside one "
-                       "that is %.2g from the mean",
-                       usual_, most)};
         const int trial = std::min(39, (126 - std::ilogb(train_weight_)) / 2 - 1) - std::ilogb(most);
         sum_shift_ = std::max(0, std::ilogb(total_.weight) - finest_rows);
         grid_ = std::min(grid_for_sums(trial, total_.weight, sum_squares(rows, trial, context), most) + sum_shift_,
@@ -79,17 +79,20 @@ void FactorisedScores::choose_grid(const Rows& rows, Buffer<double>& values, Thr
     context.for_each(values.size(), 1, [&](uint64_t i) { values[i] = std::nearbyint(std::ldexp(residual(i), grid_)); });
 }
 
-double FactorisedScores::usual_size(const Rows& rows, double most, ThreadTeam& team, RunContext& context) const {
-    const double middle = from_ordered_bits(weighted_quantile(0.5, 63, team, [&](const auto& visit) {
+TargetSizes FactorisedScores::sizes_of(const Rows& rows, ThreadTeam& team, RunContext& context) const {
+    const double median = from_ordered_bits(weighted_quantile(0.5, 63, team, [&](const auto& visit) {
         context.for_each(rows.target.size(), 2, [&](uint64_t i) {
             if (rows.train[i] > 0) visit(ordered_bits(rows.target[i]), weights_.to_count(rows.train[i]), 0);
         });
     }));
+    const double most = largest(
+        rows.train, [&](size_t i) { return rows.target[i] - median; }, context);
+    if (most == 0) return {};
     UsualSize usual(most);
     context.for_each(rows.target.size(), 2, [&](uint64_t i) {
-        if (rows.train[i] > 0) usual.add(rows.target[i] - middle, weights_.to_count(rows.train[i]));
+        if (rows.train[i] > 0) usual.add(rows.target[i] - median, weights_.to_count(rows.train[i]));
     });
-    return usual.value();
+    return {usual.value(), most};
 }
 
 // Σ weight · (target − base)² in squared units of 2^-grid: exactly where weights are whole.

@@ -37,7 +37,7 @@ class FactorisedScores : public SquaredLoss<Scores> {
         const Buffer<double>&target, &train, &held_out;
     };
     void choose_grid(const Rows& rows, Buffer<double>& values, ThreadTeam& team, RunContext& context);
-    double usual_size(const Rows& rows, double most, ThreadTeam& team, RunContext& context) const;
+    TargetSizes sizes_of(const Rows& rows, ThreadTeam& team, RunContext& context) const;
     double sum_squares(const Rows& rows, int grid, RunContext& context) const;
     void start_losses(const Rows& rows, const Buffer<double>& values, RunContext& context);
     void refine_sums();

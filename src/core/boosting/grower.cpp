@@ -143,7 +143,7 @@ void TreeGrower::renew_leaves() {
     const auto value_of = [&](int node, const LeafRule& rule) {
         return training_.renewed_value(std::span(sets).subspan(below[node].begin, below[node].count), rule);
     };
-    LeafRule any{.learning_rate = options_.learning_rate};
+    LeafRule any{.learning_rate = options_.learning_rate, .l1 = options_.l1, .l2 = options_.l2};
     if (options_.max_step) any.lower = -(any.upper = *options_.max_step);
     std::vector<LeafRule> rules(tree_.size(), any);
     if (!directions_.empty())

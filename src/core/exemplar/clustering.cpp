@@ -3,6 +3,7 @@
 #include "core/exemplar/near_rows.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/base/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -182,6 +183,19 @@ void Clustering::finish_change() {
 
 double Clustering::utility() const {
     return weight_.mean([this](size_t row) { return utility_of(row); });
+}
+
+// Gains are sums of differences of losses. Those of rows far from all others, and how far the point is that utilities
+// are measured against, have no part in what rounds the others' sums.
+double Clustering::least_gain() const {
+    const UsualRange usual = usual_range([this](const auto& body) {
+        for (size_t row = 0; row < rows_; row++) body(loss_without_nearest(row));
+    });
+    const double loss = weight_.mean([&](size_t row) {
+        const double loss_of_row = loss_without_nearest(row);
+        return usual.contains(loss_of_row) ? loss_of_row : 0;
+    });
+    return min_relative_gain * loss * dissimilarities_->unit();
 }
 
 double Clustering::utility_of(size_t row) const {

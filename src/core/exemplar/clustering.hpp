@@ -23,6 +23,7 @@ class Clustering : public Objective {
     void score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) override;
     void apply(size_t candidate, size_t slot, ThreadTeam& team) override;
     double utility() const override;
+    double least_gain() const override;
     double utility_of(size_t row) const override;
     Nearest nearest(size_t row) const override;
 

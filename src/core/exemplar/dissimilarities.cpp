@@ -1,5 +1,6 @@
 #include "core/exemplar/dissimilarities.hpp"
 
+#include "core/base/usual_range.hpp"
 #include "core/pairwise/distances.hpp"
 
 #include <algorithm>
@@ -58,11 +59,13 @@ class CoordinateDissimilarities : public Dissimilarities {
     }
 
   private:
-    // Finds the mean, and a power of two that brings the largest coordinate near 1: both only keep digits.
+    // Finds the median, from which a few far rows draw no others away, and a power of two that brings the largest
+    // coordinate near 1: both only keep digits.
     void find_frame(const PointSet& rows) {
-        context_.for_each(rows.size(), units_of_row, [&](size_t i) {
-            for (size_t f = 0; f < width_; f++) centre_[f] += (rows.x(i)[f] - centre_[f]) / (i + 1);
-        });
+        for (size_t f = 0; f < width_ && rows.size() > 0; f++)
+            centre_[f] = median_of([&](const auto& body) {
+                context_.for_each(rows.size(), units_of_row, [&](size_t i) { body(rows.x(i)[f]); });
+            });
         double largest = 0;
         context_.for_each(rows.size(), units_of_row, [&](size_t i) {
             for (size_t f = 0; f < width_; f++) largest = std::max(largest, std::abs(rows.x(i)[f] - centre_[f]));

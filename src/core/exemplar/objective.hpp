@@ -7,6 +7,7 @@
 #include "core/exemplar/points.hpp"
 #include "core/exemplar/squared_exponential.hpp"
 
+#include <cmath>
 #include <memory>
 
 namespace btml::exemplar {
@@ -44,9 +45,14 @@ class Objective {
     virtual bool is_estimate() const { return true; }
     // Returns the utility of the set over the validation rows.
     virtual double utility() const = 0;
+    // Returns the gain below which gains are rounding errors.
+    virtual double least_gain() const { return min_relative_gain * std::abs(utility()); }
     // Returns what validation row i adds to the utility, times the number of rows; NaN for rows that do not count.
     virtual double utility_of(size_t row) const = 0;
     virtual Nearest nearest(size_t row) const = 0;
+
+  protected:
+    static constexpr double min_relative_gain = 1e-11; // to the utility
 };
 
 // Holds what an objective is made of; everything outlives it.

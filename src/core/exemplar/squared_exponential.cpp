@@ -3,6 +3,7 @@
 #include "core/algebra/cholesky.hpp"
 #include "core/base/lbfgs.hpp"
 #include "core/base/rng.hpp"
+#include "core/base/usual_range.hpp"
 #include "core/pairwise/distances.hpp"
 
 #include <algorithm>
@@ -133,12 +134,21 @@ class Likelihood {
     Buffer<double> covariances_{context_.memory(), "covariances"};
 };
 
+// Keeps the numbers in their usual range.
+void drop_far(std::vector<double>& values) {
+    if (values.empty()) return;
+    const UsualRange usual = usual_range([&](const auto& body) { std::ranges::for_each(values, body); });
+    std::erase_if(values, [&](double x) { return !usual.contains(x); });
+}
+
 // Length scales of the coordinates' spread times √width, a tenth of the targets' variance for noise.
 std::vector<double> initial_parameters(const Options& options, const PointSet& points, double variance) {
     const size_t width = points.width();
-    std::vector<double> parameters, values(points.size());
+    std::vector<double> parameters, values;
     for (size_t f = 0; f < width; f++) {
+        values.resize(points.size());
         for (size_t i = 0; i < points.size(); i++) values[i] = points.x(i)[f];
+        drop_far(values);
         const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
         const double spread = std::sqrt(sample_variance(values, mean) * static_cast<double>(width));
         const double length = options.length_scales ? (*options.length_scales)[f] : spread > 0 ? spread : 1;

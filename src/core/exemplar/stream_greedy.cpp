@@ -13,8 +13,6 @@ namespace {
 constexpr uint64_t validation_stream = 1, second_stream = 2, candidate_stream = 3, phantom_stream = 4;
 constexpr double max_weight = 1e50;          // sums of them, times losses, are numbers
 constexpr size_t candidates_per_thread = 16; // scored before the first of them may be swapped in
-// Gains below this part of the utility are rounding errors.
-constexpr double min_relative_gain = 1e-11;
 
 } // namespace
 
@@ -196,7 +194,7 @@ void StreamGreedy::add_from_batch() {
 }
 
 void StreamGreedy::swap_through_batch() {
-    const double min_gain = std::max(options_.eta, min_relative_gain * std::abs(objective_->utility()));
+    const double min_gain = std::max(options_.eta, objective_->least_gain());
     const size_t block = candidates_per_thread * static_cast<size_t>(team_.size());
     std::vector<Change> changes(batch_.size());
     for (size_t next = 0; next < batch_.size();) {

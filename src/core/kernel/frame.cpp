@@ -1,6 +1,7 @@
 #include "core/kernel/frame.hpp"
 
 #include "core/base/sample_mean.hpp"
+#include "core/base/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,20 +14,24 @@ constexpr uint64_t units_of_visit = 4; // of work: a row of the keys in an order
 constexpr double widest = 1e12;        // bandwidths; beyond, pairs of float32 would be too coarse
 
 struct Moments {
-    SampleMean mean;
-    double least = 0, greatest = 0;
+    SampleMean usual;                                                          // of the keys in their usual range
+    size_t count = 0;                                                          // of these
+    double least = std::numeric_limits<double>::infinity(), greatest = -least; // of all keys
 };
 
 Moments moments_of(const Points& keys, const Buffer<uint32_t>& order, size_t k, RunContext& context) {
+    const auto for_each_number = [&](const auto& body) {
+        context.for_each(order.size(), units_of_visit, [&](size_t i) { body(keys.row(order[i])[k]); });
+    };
+    const UsualRange usual = usual_range(for_each_number);
     Moments moments;
-    moments.least = moments.greatest = keys.row(order[0])[k];
-    for (const uint32_t row : order) {
-        const double x = keys.row(row)[k];
-        moments.mean.add(x);
+    for_each_number([&](double x) {
         moments.least = std::min(moments.least, x);
         moments.greatest = std::max(moments.greatest, x);
-        context.worked(units_of_visit);
-    }
+        if (!usual.contains(x)) return;
+        moments.usual.add(x);
+        moments.count++;
+    });
     return moments;
 }
 
@@ -38,15 +43,15 @@ Coordinates::Coordinates(const Points& keys, const Buffer<uint32_t>& order, doub
     for (size_t k = 0; k < keys.dimensions(); k++) {
         const Moments moments = moments_of(keys, order, k, context);
         double width = bandwidth;
-        if (scale == Scale::sd && moments.mean.squares() > 0) {
-            const double sd = std::sqrt(moments.mean.squares() / (order.size() - 1));
+        if (scale == Scale::sd && moments.usual.squares() > 0) {
+            const double sd = std::sqrt(moments.usual.squares() / (moments.count - 1));
             width *= sd;
             log_volume += std::log(sd);
         }
-        centre[k] = moments.mean.mean();
+        centre[k] = moments.usual.mean();
         factor[k] = unit / width;
         const double spread = (moments.greatest - moments.least) / width;
-        if (!std::isfinite(moments.mean.mean()) || !std::isfinite(moments.mean.squares()) ||
+        if (!std::isfinite(moments.usual.mean()) || !std::isfinite(moments.usual.squares()) ||
             !std::isfinite(factor[k]) || !(spread <= widest))
             throw Error(
                 ErrorCode::out_of_range,

@@ -13,9 +13,9 @@ struct Coordinates {
     std::vector<double> centre, factor;
     double log_volume; // ln of the volume, in the units of the columns, of a cube with a side of one bandwidth
 
-    // The mean of the keys, each as often as it is there, taken in the order given; see Options::scale. A bandwidth is
-    // `unit` long in them. Errors out_of_range where a mean or a deviation is no finite number or the keys spread over
-    // more than 10^12 bandwidths.
+    // The mean of the keys in their usual range, each as often as it is there, taken in the order given; see
+    // Options::scale. A bandwidth is `unit` long in them. Errors out_of_range where a mean or a deviation is no finite
+    // number or the keys spread over more than 10^12 bandwidths.
     Coordinates(const Points& keys, const Buffer<uint32_t>& order, double bandwidth, Scale scale, double unit,
                 RunContext& context);
 

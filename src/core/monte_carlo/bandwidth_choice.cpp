@@ -1,5 +1,7 @@
 #include "core/monte_carlo/bandwidth_choice.hpp"
 
+#include "core/base/usual_range.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,6 +17,24 @@ namespace {
 double canonical_ratio(const pairwise::KernelFacts& kernel, double d) {
     const double log_ratio = std::log(4 * (d + 4)) + d / 2 * std::log(4 * std::numbers::pi) - kernel.log_volume(1, d);
     return std::exp(log_ratio / (d + 4));
+}
+
+// Keeps the rows that have every number in the column's usual range. One far from all others is likely only at
+// bandwidths that tell no two of them apart, and a far target weighs more than all others.
+void drop_far_rows(ScoreRows& rows, RunContext& context) {
+    const size_t width = rows.width(), count = rows.size();
+    std::vector<UsualRange> usual;
+    for (size_t k = 0; k < width && count > 0; k++)
+        usual.push_back(usual_range(
+            [&](const auto& body) { context.for_each(count, 4, [&](size_t i) { body(rows.row(i)[k]); }); }));
+    size_t kept = 0;
+    context.for_each(count, width, [&](size_t i) {
+        const double* const row = rows.row(i);
+        for (size_t k = 0; k < width; k++)
+            if (!usual[k].contains(row[k])) return;
+        std::copy_n(row, width, rows.values.data() + width * kept++);
+    });
+    rows.values.resize(kept * width);
 }
 
 // Brings equal rows together.
@@ -58,6 +78,7 @@ double rule_of_thumb(const ScoreRows& rows, RunContext& context) {
 } // namespace
 
 BandwidthChoice choose_bandwidth(ScoreRows rows, Kernel kernel, uint64_t seed, ThreadTeam& team, RunContext& context) {
+    drop_far_rows(rows, context);
     const auto d = static_cast<double>(rows.dimensions);
     const pairwise::KernelFacts& facts = facts_of(kernel);
     const ScoreKind kind = rows.target ? ScoreKind::kr : ScoreKind::likelihood;

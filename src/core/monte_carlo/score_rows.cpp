@@ -2,6 +2,7 @@
 
 #include "core/base/rng.hpp"
 #include "core/base/sample_mean.hpp"
+#include "core/base/usual_range.hpp"
 
 #include <bit>
 #include <cmath>
@@ -33,6 +34,22 @@ Buffer<HashedRow> sorted_by_hash(const ScoreRows& rows, RunContext& context) {
     return order;
 }
 
+double usual_deviation(const Buffer<double>& numbers, RunContext& context) {
+    if (numbers.empty()) return 0;
+    const auto for_each_number = [&](const auto& body) {
+        context.for_each(numbers.size(), 4, [&](size_t i) { body(numbers[i]); });
+    };
+    const UsualRange usual = usual_range(for_each_number);
+    SampleMean mean;
+    double count = 0;
+    for_each_number([&](double x) {
+        if (!usual.contains(x)) return;
+        mean.add(x);
+        count++;
+    });
+    return std::sqrt(mean.squares() / count);
+}
+
 } // namespace
 
 double canonicalise(ScoreRows& rows, RunContext& context) {
@@ -62,9 +79,7 @@ std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& conte
             context.worked(1);
             return a < b;
         });
-        SampleMean mean;
-        context.for_each(count, 4, [&](size_t i) { mean.add(column[i]); });
-        deviations.push_back(std::sqrt(mean.squares() / std::max<size_t>(count, 1)));
+        deviations.push_back(usual_deviation(column, context));
     }
     return deviations;
 }

@@ -24,7 +24,8 @@ struct ScoreRows {
 // subtracts the target's mean from each target; returns that mean.
 double canonicalise(ScoreRows& rows, RunContext& context);
 
-// Returns the standard deviation of each coordinate (divisor n), then that of the target.
+// Returns the standard deviation of each coordinate's numbers in their usual range (divisor n), then that of the
+// target.
 std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& context);
 
 // Divides each coordinate by its standard deviation, unless that is 0.

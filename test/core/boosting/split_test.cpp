@@ -56,7 +56,7 @@ struct Fitted {
           dataset(to_dataset(plain, context)),
           training(dataset, team, context),
           data(bin_features(dataset, training, 255, team, context)),
-          residuals(training, std::move(dataset.target), LossOptions{ObjectiveNumber::squared, 0, 1.5, false}, team,
+          residuals(training, std::move(dataset.target), 1, LossOptions{ObjectiveNumber::squared, 0, 1.5, false}, team,
                     context),
           index(training, team, context) {}
 };

@@ -118,6 +118,24 @@ TEST(ChooseBandwidth, OfRoundedRowsIsNoNarrowerThanTheirDistance) {
     }
 }
 
+// Nothing but the widest bandwidth makes a far row likely, and no bandwidth predicts a far target.
+TEST(ChooseBandwidth, RowsFarFromAllOthersDoNotCount) {
+    QuietContext context(2);
+    const Kernel gaussian = kernel_called("gaussian");
+    const double density = choose(normal_rows(800, 2, 1, context.memory()), gaussian, context).bandwidth;
+    const double mean = choose(score_rows(800, 2, 1, context.memory()), gaussian, context).bandwidth;
+    for (const double far : {9999999.0, -1e15}) {
+        ScoreRows rows = normal_rows(800, 2, 1, context.memory());
+        rows.values[2 * 17 + 1] = far;
+        EXPECT_NEAR(choose(std::move(rows), gaussian, context).bandwidth, density, 0.02 * density) << far;
+        for (const size_t column : {0, 2}) {
+            ScoreRows with_targets = score_rows(800, 2, 1, context.memory());
+            with_targets.values[3 * 17 + column] = far;
+            EXPECT_NEAR(choose(std::move(with_targets), gaussian, context).bandwidth, mean, 0.02 * mean) << far;
+        }
+    }
+}
+
 TEST(ChooseBandwidth, RefusesRowsThatAreAllTheSame) {
     QuietContext context(1);
     ScoreRows rows(1, false, context.memory());

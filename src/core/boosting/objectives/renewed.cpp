@@ -1,14 +1,15 @@
 // Losses of the absolute error and their like: leaves are not a Newton step but the quantile of their rows' residuals
-// (of huber, Friedman's step from their median: Greedy Function Approximation, §4.4).
+// (of huber, Friedman's step from their median: Greedy Function Approximation, §4.4; of squared loss beside far
+// targets, the mean of their residuals).
 //
 // A row's residual y − F is a double, from which the same numbers are subtracted in the same order however the join is
 // held. Those of ordinary rows and the leaves' values are multiples of a power of two far below them, so that equal
 // residuals stay equal; far ones, of which signs count, are as exact as a double can be and cost the others nothing.
 // The gradient follows from the residual alone, and the hessian is 1.
 #include "core/base/exact_sum.hpp"
+#include "core/base/weighted_quantile.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/objectives/table.hpp"
-#include "core/boosting/objectives/weighted_quantile.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 #include <bit>
@@ -18,14 +19,21 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr int residual_bits = 51, gradient_bits = 30;
+constexpr int residual_bits = 51;
 constexpr double median = 0.5;
 
-// Which loss it is.
+enum class Loss { absolute, quantile, huber, squared };
+
 struct Form {
-    double quantile; // that leaves renew by
-    bool absolute, huber;
-    double alpha; // of huber, the part of residuals that are within delta
+    Loss loss;
+    double
+        quantile; // the base is that quantile of targets, and the step of a leaf is, or starts from, that of residuals
+    double alpha = 0; // of huber, the part of residuals that are within delta
+
+    // Says whether a gradient is the residual, at most delta, and not its sign.
+    bool clamps() const { return loss == Loss::huber || loss == Loss::squared; }
+    // Returns the most bits of a gradient. Those of squared loss are spent half above ordinary residuals, half below.
+    int gradient_bits() const { return loss == Loss::squared ? 48 : 30; }
 };
 
 class RenewedScores final : public RowScores {
@@ -73,6 +81,10 @@ class RenewedScores final : public RowScores {
     int64_t gradient(double residual) const;
     double quantile(const std::vector<const RowSet*>& rows, const RowIndex& index) const;
     double huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, double middle) const;
+    double step(const std::vector<const RowSet*>& rows, const RowIndex& index, const LeafRule& rule) const;
+    double mean_step(const std::vector<const RowSet*>& rows, const RowIndex& index, const LeafRule& rule) const;
+    void add_weighted(double number, int64_t weight, WideSum& sum) const;
+    int square_shift() const;
     double loss(double residual) const;
     void check_target(const Buffer<double>& target) const;
     double best_base(const Buffer<double>& target) const;
@@ -80,6 +92,7 @@ class RenewedScores final : public RowScores {
     int grid_of(const Buffer<double>& target) const;
     double on_grid(double x) const;
     void choose_delta();
+    double huber_delta() const;
     void sum_losses();
 
     const Form form_;
@@ -89,9 +102,9 @@ class RenewedScores final : public RowScores {
     double base_ = 0;
     int grid_ = 0; // ordinary residuals and values are multiples of 2^-grid
     int gradient_bits_;
-    int64_t up_, down_;      // gradients of positive and negative residuals, of huber unused
-    double delta_ = 1;       // of huber
-    int gradient_grid_ = 0;  // of huber: a gradient is an integer · 2^-gradient_grid
+    int64_t up_, down_;      // gradients of positive and negative residuals, where these do not count as numbers
+    double delta_ = 1;       // where they do: no gradient is larger
+    int gradient_grid_ = 0;  // and a gradient is an integer · 2^-gradient_grid
     double first_delta_ = 0; // of huber: losses go by it
     double train_loss_ = 0;
     std::optional<double> holdout_loss_;
@@ -103,17 +116,16 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
       training_(training),
       team_(team),
       residuals_(context.memory(), "residuals", training.rows()),
-      gradient_bits_(std::min(
-          gradient_bits, max_sum_bits - 1 - std::ilogb(std::max(1.0, training.train_count() * training.count_unit())))),
+      gradient_bits_(
+          std::min(form.gradient_bits(),
+                   max_sum_bits - 1 - std::ilogb(std::max(1.0, training.train_count() * training.count_unit())))),
       up_(std::llrint(std::ldexp(form.quantile, gradient_bits_))),
       down_(std::llrint(std::ldexp(1 - form.quantile, gradient_bits_))) {
     check_target(target);
     base_ = bases.empty() ? best_base(target) : bases[0];
     set_residuals(target);
-    if (form_.huber) {
-        choose_delta();
-        first_delta_ = delta_;
-    }
+    choose_delta();
+    first_delta_ = delta_;
     sum_losses();
 }
 
@@ -173,11 +185,11 @@ void RenewedScores::set_residuals(const Buffer<double>& target) {
 }
 
 SumUnits RenewedScores::units() const {
-    return {.grid = form_.huber ? gradient_grid_ : gradient_bits_,
+    return {.grid = form_.clamps() ? gradient_grid_ : gradient_bits_,
             .shift = training_.shift(),
             .hessian_unit = std::ldexp(1, training_.shift() - training_.scale()),
             .count_scale = training_.scale(),
-            .square_unit = 1,
+            .square_unit = std::ldexp(1, square_shift()),
             .slack = training_.weighted() ? training_.train_count() >> slack_bits : 0,
             .first_square = 0,
             .drifts = false,
@@ -185,7 +197,7 @@ SumUnits RenewedScores::units() const {
 }
 
 int64_t RenewedScores::gradient(double residual) const {
-    if (form_.huber) return std::llrint(std::ldexp(std::clamp(residual, -delta_, delta_), gradient_grid_));
+    if (form_.clamps()) return std::llrint(std::ldexp(std::clamp(residual, -delta_, delta_), gradient_grid_));
     return static_cast<int64_t>(residual > 0) * up_ - static_cast<int64_t>(residual < 0) * down_;
 }
 
@@ -202,8 +214,18 @@ void RenewedScores::gather(const RowList& rows, Stats* out) const {
     }
 }
 
+// Squares of gradients have sums below 2^61 in units of 2^square_shift.
+int RenewedScores::square_shift() const {
+    return form_.loss == Loss::squared ? gradient_bits_ + 1 : 0;
+}
+
 void RenewedScores::gather_tallies(const RowList& rows, Tally* out) const {
-    for (size_t i = 0; i < rows.count; i++) out[i] = {0, training_.weight(rows[i])};
+    const int shift = square_shift();
+    for (size_t i = 0; i < rows.count; i++) {
+        const int128 g = form_.loss == Loss::squared ? gradient(residuals_[rows[i]]) : 0;
+        const int64_t weighted = training_.weigh(rows[i], static_cast<int64_t>(g));
+        out[i] = {static_cast<int64_t>((weighted * g) >> shift), training_.weight(rows[i])};
+    }
 }
 
 double RenewedScores::quantile(const std::vector<const RowSet*>& rows, const RowIndex& index) const {
@@ -218,9 +240,46 @@ double RenewedScores::quantile(const std::vector<const RowSet*>& rows, const Row
 
 int64_t RenewedScores::renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
                                      const LeafRule& rule) const {
+    return to_value(on_grid(step(rows, index, rule)));
+}
+
+double RenewedScores::step(const std::vector<const RowSet*>& rows, const RowIndex& index, const LeafRule& rule) const {
+    if (form_.loss == Loss::squared) return mean_step(rows, index, rule);
     const double middle = quantile(rows, index);
-    const double step = middle + (form_.huber ? huber_step(rows, index, middle) : 0);
-    return to_value(on_grid(rule.learning_rate * std::clamp(step, rule.lower, rule.upper)));
+    const double whole = middle + (form_.loss == Loss::huber ? huber_step(rows, index, middle) : 0);
+    return rule.learning_rate * std::clamp(whole, rule.lower, rule.upper);
+}
+
+// Adds number · weight, to the last bit of both.
+void RenewedScores::add_weighted(double number, int64_t weight, WideSum& sum) const {
+    const double weighted = number * static_cast<double>(weight);
+    sum.add(weighted);
+    if (training_.weighted()) sum.add(std::fma(number, static_cast<double>(weight), -weighted));
+}
+
+double RenewedScores::mean_step(const std::vector<const RowSet*>& rows, const RowIndex& index,
+                                const LeafRule& rule) const {
+    struct Sums {
+        WideSum residuals;
+        int64_t weight = 0;
+        Sums& operator+=(const Sums& other) {
+            residuals.add(other.residuals);
+            weight += other.weight;
+            return *this;
+        }
+    };
+    TeamSums<Sums> by_worker(team_);
+    for (const RowSet* set : rows)
+        index.for_each_list(*set, [&](const RowList& list, int worker) {
+            for (size_t i = 0; i < list.count; i++) {
+                const int64_t weight = training_.weight(list[i]);
+                add_weighted(residuals_[list[i]], weight, by_worker[worker].residuals);
+                by_worker[worker].weight += weight;
+            }
+        });
+    const Sums sums = by_worker.total();
+    const double unit = std::ldexp(1, -training_.scale()); // of weights
+    return shrunken_value(sums.residuals.scaled().nearest() * unit, static_cast<double>(sums.weight) * unit, rule);
 }
 
 // The mean of what residuals differ from the middle by, at most delta.
@@ -250,9 +309,17 @@ double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const R
 
 double RenewedScores::loss(double residual) const {
     const double size = std::fabs(residual);
-    if (form_.huber) return size <= first_delta_ ? size * size / 2 : first_delta_ * (size - first_delta_ / 2);
-    if (form_.absolute) return size;
-    return residual > 0 ? form_.quantile * residual : (form_.quantile - 1) * residual;
+    switch (form_.loss) {
+    case Loss::absolute:
+        return size;
+    case Loss::quantile:
+        return residual > 0 ? form_.quantile * residual : (form_.quantile - 1) * residual;
+    case Loss::huber:
+        return size <= first_delta_ ? size * size / 2 : first_delta_ * (size - first_delta_ / 2);
+    case Loss::squared:
+        break;
+    }
+    return size * size;
 }
 
 void RenewedScores::sum_losses() {
@@ -263,11 +330,8 @@ void RenewedScores::sum_losses() {
             const auto row = static_cast<uint32_t>(i);
             const Role role = training_.role(row);
             if (role == Role::ignored) continue;
-            WideSum& sum = role == Role::train ? own.trained : own.held_out;
-            const double of_row = loss(residuals_[row]), weight = static_cast<double>(training_.weight(row));
-            const double weighted = of_row * weight;
-            sum.add(weighted);
-            if (training_.weighted()) sum.add(std::fma(of_row, weight, -weighted));
+            add_weighted(loss(residuals_[row]), training_.weight(row),
+                         role == Role::train ? own.trained : own.held_out);
         }
     });
     const Losses all = losses.total();
@@ -284,17 +348,22 @@ void RenewedScores::add(const std::vector<Leaf>& leaves, const RowIndex& index) 
         for (size_t i = 0; i < rows.count; i++) residuals_[rows[i]] -= number;
     });
     sum_losses();
-    if (form_.huber) choose_delta();
+    choose_delta();
 }
 
 void RenewedScores::choose_delta() {
-    delta_ = from_ordered_bits(weighted_quantile(form_.alpha, 63, team_, [&](const auto& visit) {
+    if (!form_.clamps()) return;
+    delta_ = form_.loss == Loss::huber ? huber_delta() : std::ldexp(1, residual_bits - grid_ + gradient_bits_ / 2);
+    gradient_grid_ = gradient_bits_ - 1 - std::ilogb(delta_);
+}
+
+double RenewedScores::huber_delta() const {
+    const double delta = from_ordered_bits(weighted_quantile(form_.alpha, 63, team_, [&](const auto& visit) {
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(ordered_bits(std::fabs(residuals_[row])), training_.weight(row), worker);
         });
     }));
-    delta_ = std::max(delta_, std::ldexp(1, std::max(-grid_, -1022)));
-    gradient_grid_ = gradient_bits_ - 1 - std::ilogb(delta_);
+    return std::max(delta, std::ldexp(1, std::max(-grid_, -1022)));
 }
 
 class Renewed : public Objective {
@@ -313,7 +382,7 @@ class Renewed : public Objective {
 };
 
 class Absolute final : public Renewed {
-    Form form(const LossOptions&) const override { return {median, true, false, 0}; }
+    Form form(const LossOptions&) const override { return {Loss::absolute, median}; }
 };
 
 class Quantile final : public Renewed {
@@ -321,7 +390,7 @@ class Quantile final : public Renewed {
     std::optional<double> default_alpha() const override { return median; }
 
   private:
-    Form form(const LossOptions& options) const override { return {options.alpha, false, false, 0}; }
+    Form form(const LossOptions& options) const override { return {Loss::quantile, options.alpha}; }
 };
 
 class Huber final : public Renewed {
@@ -329,10 +398,17 @@ class Huber final : public Renewed {
     std::optional<double> default_alpha() const override { return 0.9; }
 
   private:
-    Form form(const LossOptions& options) const override { return {median, false, true, options.alpha}; }
+    Form form(const LossOptions& options) const override { return {Loss::huber, median, options.alpha}; }
 };
 
 } // namespace
+
+std::unique_ptr<RowScores> squared_beside_far_targets(const TrainingRows& training, Buffer<double> target,
+                                                      const std::vector<double>& bases, ThreadTeam& team,
+                                                      RunContext& context) {
+    return std::make_unique<RenewedScores>(Form{Loss::squared, median}, training, std::move(target), bases, team,
+                                           context);
+}
 
 const Objective& absolute_objective() {
     static constinit const Absolute objective;

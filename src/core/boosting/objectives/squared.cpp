@@ -1,7 +1,7 @@
 #include "core/boosting/objectives/squared.hpp"
 
+#include "core/base/weighted_quantile.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
-#include "core/boosting/objectives/weighted_quantile.hpp"
 
 #include <cmath>
 
@@ -20,6 +20,25 @@ uint128 product(int64_t weighted, int64_t residual) { // never negative: the sig
     return static_cast<uint128>(static_cast<int128>(weighted) * residual);
 }
 
+TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training, ThreadTeam& team) {
+    const double median = from_ordered_bits(weighted_quantile(0.5, 63, team, [&](const auto& visit) {
+        for_each_training_row(team, training, [&](uint32_t row, int worker) {
+            visit(ordered_bits(target[training.target_row(row)]), training.weight(row), worker);
+        });
+    }));
+    const auto difference = [&](uint32_t row) { return target[training.target_row(row)] - median; };
+    TeamSums<Largest> largest(team);
+    for_each_training_row(team, training,
+                          [&](uint32_t row, int worker) { largest[worker] += {std::fabs(difference(row))}; });
+    const double most = largest.total().number;
+    if (!(most > 0 && std::isfinite(most))) return {};
+    TeamSums<UsualSize> usual(team);
+    for (int worker = 0; worker < team.size(); worker++) usual[worker] = UsualSize(most);
+    for_each_training_row(team, training,
+                          [&](uint32_t row, int worker) { usual[worker].add(difference(row), training.weight(row)); });
+    return {usual.total().value(), most};
+}
+
 class Squared final : public Objective {
   public:
     bool hessian_is_count() const override { return true; }
@@ -27,7 +46,10 @@ class Squared final : public Objective {
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<Residuals>(training, std::move(dataset.target), options, team, context);
+        const TargetSizes sizes = sizes_of(dataset.target, training, team);
+        if (sizes.has_far())
+            return squared_beside_far_targets(training, std::move(dataset.target), options.bases, team, context);
+        return std::make_unique<Residuals>(training, std::move(dataset.target), sizes.usual, options, team, context);
     }
 };
 
@@ -62,20 +84,18 @@ namespace {
 struct Spread {
     uint128 squares = 0; // Σ weight · residual²
     uint128 large = 0;   // the weight of those that are not small beside the largest
-    UsualSize usual;
 
     Spread& operator+=(const Spread& other) {
         squares += other.squares;
         large += other.large;
-        usual += other.usual;
         return *this;
     }
 };
 
 } // namespace
 
-Residuals::Residuals(const TrainingRows& training, Buffer<double> target, const LossOptions& options, ThreadTeam& team,
-                     RunContext& context)
+Residuals::Residuals(const TrainingRows& training, Buffer<double> target, double usual, const LossOptions& options,
+                     ThreadTeam& team, RunContext& context)
     : SquaredLoss({.shift = training.shift(),
                    .scale = training.scale(),
                    .weight = training.train_count() * training.count_unit(),
@@ -91,7 +111,7 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, const 
                 body(target[training.target_row(row)], training.weight(row), role == Role::train, worker);
         });
     });
-    choose_grid(target);
+    choose_grid(target, usual);
     start_holdout_loss();
 }
 
@@ -136,37 +156,23 @@ double Residuals::held_out_square(uint32_t row) const {
     return residual * residual;
 }
 
-double Residuals::median(const Buffer<double>& target) const {
-    return from_ordered_bits(weighted_quantile(0.5, 63, team_, [&](const auto& visit) {
-        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
-            visit(ordered_bits(target[training_.target_row(row)]), training_.weight(row), worker);
-        });
-    }));
-}
-
-void Residuals::choose_grid(const Buffer<double>& target) {
+void Residuals::choose_grid(const Buffer<double>& target, double usual) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
     TeamSums<Passed> magnitudes(team_);
     for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
         double& most = magnitudes[worker].most;
         most = std::max(most, std::fabs(residual(row)));
     });
-    double usual = 0;
     if (const double most = magnitudes.total().most; most > 0) {
         const int trial = 39 - std::ilogb(most); // residuals of 40 bits, whose squares' sum fits 128
         TeamSums<Spread> spread(team_);
-        const double middle = median(target);
-        for (int worker = 0; worker < team_.size(); worker++) spread[worker].usual = UsualSize(most);
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
             const bool is_large = std::fabs(residual(row)) >= std::ldexp(most, -max_spread_bits);
-            Spread& own = spread[worker];
-            own.squares += product(training_.weigh(row, r), r);
-            own.large += is_large ? static_cast<uint128>(training_.weight(row)) : 0;
-            own.usual.add(target[training_.target_row(row)] - middle, training_.weight(row));
+            spread[worker] +=
+                {product(training_.weigh(row, r), r), is_large ? static_cast<uint128>(training_.weight(row)) : 0};
         });
         const Spread all = spread.total();
-        usual = all.usual.value();
         grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(all.squares), most);
         if (total_.weight >= min_packed_weight && 2 * all.large >= static_cast<uint128>(training_.train_count()))
             grid_ = std::min(grid_, packable_bits - 1 - std::ilogb(most));

@@ -6,7 +6,8 @@
 // grid chosen from the first residuals with three bits to spare keeps every sum below 2^63. All sums of a tree are then
 // exact, and with them the model: it depends neither on the order of rows or threads, nor on how the join is stored.
 // Where there are many rows with residuals of much the same size, fewer bits will do, and a word holds a sum and a
-// count. Should the bound be lost (trees fitted to samples), the grid is made coarser.
+// count. Should the bound be lost (trees fitted to samples), the grid is made coarser. Where few targets are far from
+// all others, no grid does for both, and squared_beside_far_targets() holds the residuals.
 #pragma once
 
 #include "core/boosting/objectives/table.hpp"
@@ -116,8 +117,9 @@ void SquaredLoss<Base>::find_base(const std::vector<double>& given, size_t worke
 class Residuals : public SquaredLoss<RowScores> {
   public:
     // Error out_of_range for a target of 1e150 or more in magnitude. Consumes `target`, one value per target row.
-    Residuals(const TrainingRows& training, Buffer<double> target, const LossOptions& options, ThreadTeam& team,
-              RunContext& context);
+    // usual: the size of usual differences from the median.
+    Residuals(const TrainingRows& training, Buffer<double> target, double usual, const LossOptions& options,
+              ThreadTeam& team, RunContext& context);
 
     // out[i] = {weight · residual, weight} of rows[i].
     void gather(const RowList& rows, Stats* out) const override;
@@ -136,8 +138,7 @@ class Residuals : public SquaredLoss<RowScores> {
   private:
     struct Passed;
 
-    double median(const Buffer<double>& target) const;
-    void choose_grid(const Buffer<double>& target);
+    void choose_grid(const Buffer<double>& target, double usual);
     void coarsen_if_needed();
     void set_loss(const TeamSums<Passed>& passed);
     double held_out_square(uint32_t row) const;

@@ -62,6 +62,14 @@ class UsualSize {
     int128 roots_ = 0, weight_ = 0;
 };
 
+// How far targets are from their median.
+struct TargetSizes {
+    double usual = 0, most = 0;
+
+    // Says whether a grid on which the farthest has a place leaves usual ones too few digits.
+    bool has_far() const { return most > std::ldexp(usual, 24); }
+};
+
 // Returns the larger number, NaN when either is.
 inline double larger(double a, double b) {
     return std::isnan(a) || b <= a ? a : b;

@@ -1,5 +1,7 @@
 #include "core/gp/sparse/coordinates.hpp"
 
+#include "core/base/usual_range.hpp"
+
 #include <cmath>
 
 namespace btml::gp {
@@ -28,27 +30,35 @@ Coordinates::Column Coordinates::column_of(const TrainingColumn& values, const F
         column.categories = varies ? values.categories : 0;
         return column;
     }
-    double sum = 0, squares = 0;
+    const auto for_each_number = [&](const auto& body) {
+        context.for_each(rows, 1, [&](size_t row) {
+            if (const double x = view.value(row); !is_null(x)) body(x);
+        });
+    };
     size_t given = 0;
-    context.for_each(rows, 1, [&](size_t row) {
-        const double x = view.value(row);
-        if (is_null(x)) return;
+    for_each_number([&](double x) {
         if (!(std::abs(x) < max_deviations))
             throw Error(ErrorCode::out_of_range,
                         format("feature \"%s\" is %s in a row", feature.name.c_str(), shortest(x).c_str()),
                         "A smooth kernel compares numbers of less than 1e100 in magnitude.",
                         "Leave such rows out, or use kernel => 'tree'.");
-        sum += x;
         given++;
     });
-    column.has_null = given < rows && given > 0;
-    column.mean = given > 0 ? sum / static_cast<double>(given) : 0;
-    context.for_each(rows, 1, [&](size_t row) {
-        if (is_null(view.value(row))) return;
-        const double apart = view.value(row) - column.mean;
-        squares += apart * apart;
+    if (given == 0) return column;
+    column.has_null = given < rows;
+    const UsualRange usual = usual_range(for_each_number);
+    double sum = 0, squares = 0, count = 0;
+    for_each_number([&](double x) {
+        if (!usual.contains(x)) return;
+        sum += x;
+        count++;
     });
-    const double deviation = given > 0 ? std::sqrt(squares / static_cast<double>(given)) : 0;
+    column.mean = sum / count;
+    for_each_number([&](double x) {
+        const double apart = x - column.mean;
+        if (usual.contains(x)) squares += apart * apart;
+    });
+    const double deviation = std::sqrt(squares / count);
     // Rounding makes the deviation of equal numbers greater than 0.
     const bool varies = deviation > 1e-12 * std::abs(column.mean) && deviation > 1e-200 && deviation < 1e200;
     column.inverse_deviation = varies ? 1 / deviation : 0;

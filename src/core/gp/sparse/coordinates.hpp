@@ -10,9 +10,9 @@ namespace btml::gp {
 
 class Coordinates {
   public:
-    // Takes means and standard deviations of the rows' numbers. Where all rows have the same, nothing is compared. A
-    // number that is NULL in some rows counts as the mean, and whether it is NULL as a category. Error out_of_range for
-    // an infinite number or NaN, which names the feature.
+    // Takes means and standard deviations of the rows' numbers in their usual range. Where all rows have the same,
+    // nothing is compared. A number that is NULL in some rows counts as the mean, and whether it is NULL as a category.
+    // Error out_of_range for an infinite number or NaN, which names the feature.
     Coordinates(const TrainingColumns& rows, const std::vector<Feature>& features, RunContext& context);
 
     size_t numbers() const { return numbers_; }

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/boosting/rows/stats.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
-namespace btml::boosting {
+namespace btml {
 
 // Maps doubles to integers in the same order, and back.
 inline int64_t ordered_bits(double x) {
@@ -58,7 +59,7 @@ inline uint64_t quantile_of(FewKeys keys, int64_t wanted) {
 // numbers both: once or twice for keys that are spread out, and at most once for every 11 bits. Some row must have
 // positive weight.
 template <class ForEachKey>
-int64_t weighted_quantile(double alpha, int key_bits, const ThreadTeam& team, const ForEachKey& for_each_key) {
+int64_t weighted_quantile(double alpha, int key_bits, size_t workers, Peers* peers, const ForEachKey& for_each_key) {
     const uint64_t zero = uint64_t{1} << key_bits; // keys are shifted by it, so that they are not negative
     const auto shifted = [=](int64_t key) { return static_cast<uint64_t>(key) + zero; };
     // What a double rounds of a total does not decide a tie.
@@ -70,7 +71,7 @@ int64_t weighted_quantile(double alpha, int key_bits, const ThreadTeam& team, co
     int64_t wanted = 0; // of the weight of keys that have them
     for (int shift = std::max(0, key_bits + 1 - DigitCounts::bits), above = 64;;) {
         const uint64_t mask = above >= 64 ? 0 : ~uint64_t{0} << above;
-        TeamSums<DigitCounts> counts_by_worker(team);
+        TeamSums<DigitCounts> counts_by_worker(workers, peers);
         for_each_key([&](int64_t key, int64_t weight, int worker) {
             const uint64_t bits = shifted(key);
             const bool counts = (bits & mask) == known;
@@ -90,7 +91,7 @@ int64_t weighted_quantile(double alpha, int key_bits, const ThreadTeam& team, co
         above = shift;
         shift = std::max(0, shift - DigitCounts::bits);
         if (counts[digit] > static_cast<int64_t>(FewKeys::most)) continue; // weights are at least 1
-        TeamSums<FewKeys> keys(team);
+        TeamSums<FewKeys> keys(workers, peers);
         for_each_key([&](int64_t key, int64_t weight, int worker) {
             if (shifted(key) >> above << above == known) keys[worker].push_back({shifted(key), weight});
         });
@@ -98,4 +99,9 @@ int64_t weighted_quantile(double alpha, int key_bits, const ThreadTeam& team, co
     }
 }
 
-} // namespace btml::boosting
+template <class ForEachKey>
+int64_t weighted_quantile(double alpha, int key_bits, const ThreadTeam& team, const ForEachKey& for_each_key) {
+    return weighted_quantile(alpha, key_bits, static_cast<size_t>(team.size()), team.peers(), for_each_key);
+}
+
+} // namespace btml

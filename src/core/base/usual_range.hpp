@@ -1,0 +1,40 @@
+// Which numbers of a column are far from all others, as sentinels such as 9999999 are. A mean and a deviation that had
+// these in them would bring all others together at one point.
+#pragma once
+
+#include "core/base/weighted_quantile.hpp"
+
+namespace btml {
+
+// Returns the lower median. for_each_number(body) calls body(x) for every number, one at least.
+template <class ForEachNumber>
+double median_of(const ForEachNumber& for_each_number) {
+    return from_ordered_bits(weighted_quantile(0.5, 63, 1, nullptr, [&](const auto& visit) {
+        for_each_number([&](double x) { visit(ordered_bits(x), 1, 0); });
+    }));
+}
+
+struct UsualRange {
+    double median = 0, reach = 0;
+
+    bool contains(double x) const { return std::abs(x - median) <= reach; }
+};
+
+// The range reaches 1,000 times as far from the median as half of the numbers do that differ from it. So numbers with
+// heavy tails are in it, as are few values beside many equal ones.
+template <class ForEachNumber>
+UsualRange usual_range(const ForEachNumber& for_each_number) {
+    constexpr double far = 1000;
+    const double median = median_of(for_each_number);
+    bool varies = false;
+    for_each_number([&](double x) { varies = varies || x != median; });
+    if (!varies) return {median, 0};
+    const auto for_each_difference = [&](const auto& body) {
+        for_each_number([&](double x) {
+            if (x != median) body(std::abs(x - median));
+        });
+    };
+    return {median, far * median_of(for_each_difference)};
+}
+
+} // namespace btml
