@@ -10,6 +10,7 @@
 #include "core/boosting/objectives/table.hpp"
 #include "core/boosting/objectives/weighted_quantile.hpp"
 #include "core/boosting/rows/number_grid.hpp"
+#include "core/boosting/rows/weighing.hpp"
 
 #include <bit>
 #include <cmath>
@@ -45,7 +46,6 @@ class RenewedScores final : public RowScores {
     bool renews() const override { return true; }
 
     void gather(const RowList& rows, Stats* out) const override;
-    void gather_tallies(const RowList& rows, Tally* out) const override;
     StatsFormat stats_format() const override {
         return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
     }
@@ -190,20 +190,17 @@ int64_t RenewedScores::gradient(double residual) const {
 }
 
 void RenewedScores::gather(const RowList& rows, Stats* out) const {
-    for (size_t i = 0; i < rows.count; i++) {
-        if (rows.list) prefetch_ahead(residuals_.data(), rows, i);
-        out[i] = {gradient(residuals_[rows[i]]), 1};
+    double room[RowIndex::list_rows];
+    const double* const residuals = rows_of(residuals_.data(), rows, room);
+    if (!training_.weighted()) {
+        for (size_t i = 0; i < rows.count; i++) out[i] = {gradient(residuals[i]), 1};
+        return;
     }
-    if (!training_.weighted()) return;
-    for (size_t i = 0; i < rows.count; i++) {
-        prefetch_weight_ahead(training_, rows, i);
-        const int64_t weight = training_.weight(rows[i]);
-        out[i] = {training_.weigh_by(weight, out[i].sum), weight};
-    }
-}
-
-void RenewedScores::gather_tallies(const RowList& rows, Tally* out) const {
-    for (size_t i = 0; i < rows.count; i++) out[i] = {0, training_.weight(rows[i])};
+    int64_t weight_room[RowIndex::list_rows], sums[RowIndex::list_rows];
+    const int64_t* const weights = weights_of(training_, rows, weight_room);
+    for (size_t i = 0; i < rows.count; i++) sums[i] = gradient(residuals[i]);
+    weigh_numbers(weights, training_.count_unit(), rows.count, sums);
+    for (size_t i = 0; i < rows.count; i++) out[i] = {sums[i], weights[i]};
 }
 
 double RenewedScores::quantile(const std::vector<const RowSet*>& rows, const RowIndex& index) const {
