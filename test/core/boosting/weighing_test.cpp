@@ -52,22 +52,15 @@ TEST(Weighing, IsTheSameAtAllLevelsAndRowByRow) {
                 const TrainingRows& training = weighted.training;
                 Random random(rows);
                 std::vector<int64_t> numbers(rows), weights(rows);
-                std::vector<Stats> stats(rows);
                 for (size_t i = 0; i < rows; i++) {
                     numbers[i] = static_cast<int64_t>(0x1p40 * (2 * random.unit() - 1));
                     weights[i] = training.weight(static_cast<uint32_t>(i));
-                    stats[i] = {numbers[i], static_cast<int64_t>(100 * random.unit())};
                 }
                 const std::vector<int64_t> before = numbers;
-                const std::vector<Stats> stats_before = stats;
                 weigh(training, weights.data(), rows, max_weighed_at_once, numbers.data());
-                weigh_stats(weights.data(), training.count_unit(), rows, stats.data());
                 for (size_t i = 0; i < rows; i++) {
                     ASSERT_EQ(numbers[i], training.weigh_by(weights[i], before[i]));
                     ASSERT_NEAR(numbers[i], plainly(plain.weight[i], training.shift(), before[i]), 1);
-                    ASSERT_EQ(stats[i].sum, numbers[i]);
-                    ASSERT_EQ(stats[i].hessian,
-                              std::max<int64_t>(1, training.weigh_by(weights[i], stats_before[i].hessian)));
                 }
             }
         }

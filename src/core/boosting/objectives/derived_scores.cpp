@@ -187,30 +187,33 @@ int64_t DerivedScores::to_value(double number) const {
     return units_of(number, std::ldexp(1, -score_bits), std::ldexp(max_leaf_value, score_bits));
 }
 
-void DerivedScores::gather_unweighted(const RowList& rows, Stats* out) const {
-    Derivative room[RowIndex::list_rows];
-    const Derivative* const found = rows_of(derivatives_.data(), rows, room);
-    round_derivatives(found, rows.count, std::ldexp(1, residual_grid_), std::ldexp(1, hessian_grid_), out);
+void DerivedScores::gather(const RowList& rows, Stats* out) const {
+    if (!training_.weighted()) {
+        gather_unweighted(rows, out);
+        return;
+    }
+    NodeSums gathered[RowIndex::list_rows];
+    gather_tallied(rows, gathered);
+    for (size_t i = 0; i < rows.count; i++) out[i] = gathered[i].total;
 }
 
-void DerivedScores::gather(const RowList& rows, Stats* out) const {
-    gather_unweighted(rows, out);
-    if (!training_.weighted()) return;
-    int64_t room[RowIndex::list_rows];
-    weigh_stats(weights_of(training_, rows, room), training_.count_unit(), rows.count, out);
+void DerivedScores::gather_unweighted(const RowList& rows, Stats* out) const {
+    Derivative room[RowIndex::list_rows];
+    round_derivatives(rows_of(derivatives_.data(), rows, room), rows.count, std::ldexp(1, residual_grid_),
+                      std::ldexp(1, hessian_grid_), out);
 }
 
 void DerivedScores::gather_tallied(const RowList& rows, NodeSums* out) const {
-    Stats gathered[RowIndex::list_rows];
-    gather_unweighted(rows, gathered);
     if (!training_.weighted()) {
+        Stats gathered[RowIndex::list_rows];
+        gather_unweighted(rows, gathered);
         for (size_t i = 0; i < rows.count; i++) out[i] = {gathered[i], {0, 1}};
         return;
     }
-    int64_t room[RowIndex::list_rows];
-    const int64_t* const weights = weights_of(training_, rows, room);
-    weigh_stats(weights, training_.count_unit(), rows.count, gathered);
-    for (size_t i = 0; i < rows.count; i++) out[i] = {gathered[i], {0, weights[i]}};
+    Derivative room[RowIndex::list_rows];
+    int64_t weight_room[RowIndex::list_rows];
+    weigh_derivatives(rows_of(derivatives_.data(), rows, room), weights_of(training_, rows, weight_room), rows.count,
+                      std::ldexp(1, residual_grid_), std::ldexp(1, hessian_grid_), training_.count_unit(), out);
 }
 
 int DerivedScores::packed_bits() const {

@@ -10,9 +10,6 @@ namespace btml::boosting {
 // max_weighed_at_once.
 BTML_DISPATCH(void, weigh_numbers, (const int64_t* weights, double unit, size_t count, int64_t* numbers),
               (weights, unit, count, numbers));
-// Does so with both numbers of each stats, whose hessians are at least 1 then.
-BTML_DISPATCH(void, weigh_stats, (const int64_t* weights, double unit, size_t count, Stats* stats),
-              (weights, unit, count, stats));
 inline constexpr uint64_t max_weighed_at_once = uint64_t{1} << 40;
 
 // Returns the weights of a list's rows: in `room` where they have to be gathered. There are weights.
