@@ -58,7 +58,12 @@ void make_labels(Dataset& dataset, int labels) {
     for (int label = 0; label < labels; label++) dataset.labels.push_back(std::to_string(label));
 }
 
-void fit_trees(benchmark::State& state, ObjectiveNumber objective, bool star) {
+void make_weights(Dataset& dataset) {
+    dataset.weight.resize(dataset.rows);
+    for (uint64_t i = 0; i < dataset.rows; i++) dataset.weight[i] = 0.5 + 1.5 * random_unit(4, 0, i);
+}
+
+void fit_trees(benchmark::State& state, ObjectiveNumber objective, bool star, bool weighted) {
     const auto rows = static_cast<uint64_t>(state.range(0));
     Options options;
     options.objective = objective;
@@ -70,23 +75,33 @@ void fit_trees(benchmark::State& state, ObjectiveNumber objective, bool star) {
             star ? std::vector<uint64_t>{rows, 1000, 20000, 100000} : std::vector<uint64_t>{rows}, context.memory());
         if (objective == ObjectiveNumber::binary) make_labels(dataset, 2);
         if (objective == ObjectiveNumber::multiclass) make_labels(dataset, 7);
+        if (weighted) make_weights(dataset);
         state.ResumeTiming();
         benchmark::DoNotOptimize(fit(std::move(dataset), options, context));
     }
     state.SetItemsProcessed(state.iterations() * state.range(0) * options.trees);
 }
-BENCHMARK_CAPTURE(fit_trees, table_squared, ObjectiveNumber::squared, false)
+BENCHMARK_CAPTURE(fit_trees, table_squared, ObjectiveNumber::squared, false, false)
     ->Arg(100000)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(fit_trees, star_squared, ObjectiveNumber::squared, true)
+BENCHMARK_CAPTURE(fit_trees, table_squared_weighted, ObjectiveNumber::squared, false, true)
+    ->Arg(100000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(fit_trees, table_binary, ObjectiveNumber::binary, false, false)
+    ->Arg(100000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(fit_trees, table_binary_weighted, ObjectiveNumber::binary, false, true)
+    ->Arg(100000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(fit_trees, star_squared, ObjectiveNumber::squared, true, false)
     ->Arg(200000)
     ->Arg(1600000)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(fit_trees, star_binary, ObjectiveNumber::binary, true)
+BENCHMARK_CAPTURE(fit_trees, star_binary, ObjectiveNumber::binary, true, false)
     ->Arg(200000)
     ->Arg(1600000)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(fit_trees, star_multiclass, ObjectiveNumber::multiclass, true)
+BENCHMARK_CAPTURE(fit_trees, star_multiclass, ObjectiveNumber::multiclass, true, false)
     ->Arg(200000)
     ->Unit(benchmark::kMillisecond);
 

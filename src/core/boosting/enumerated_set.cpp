@@ -16,6 +16,11 @@ static size_t max_category_bins(const BinnedData& data) {
     return most;
 }
 
+// What histograms sum up for each row: tallies, too, where they are needed and sums have no room for the counts.
+static StatsFormat format_of(const RowScores& scores, const Options& options) {
+    return needs_tallies(options) && scores.packed_bits() == 0 ? StatsFormat::tallied : scores.stats_format();
+}
+
 // What records take, with the sums that a builder makes of them.
 static uint64_t record_bytes(const BinnedData& data, StatsFormat format, int threads) {
     const uint64_t bytes = Records::bytes(data, format);
@@ -39,17 +44,19 @@ EnumeratedSet::EnumeratedSet(const BinnedData& data, const TrainingRows& trainin
       options_(options),
       team_(team),
       index_(training, team, context),
-      records_(make_records(data_, scores_->stats_format(), options, room_for_copies, team, context)),
-      columns_(data_, room_for_copies - (records_ ? record_bytes(data_, scores_->stats_format(), team.size()) : 0),
+      records_(make_records(data_, format_of(*scores_, options), options, room_for_copies, team, context)),
+      columns_(data_, room_for_copies - (records_ ? record_bytes(data_, format_of(*scores_, options), team.size()) : 0),
                team, context),
-      builder_(data_, *scores_, index_, records_ ? &*records_ : nullptr, team, context),
+      builder_(data_, *scores_, index_, records_ ? &*records_ : nullptr,
+               format_of(*scores_, options) == StatsFormat::tallied, team, context),
       wide_(data_, *scores_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
       bin_sides_(context) {}
 
 uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& options, int threads) {
     const uint64_t leaves = options.max_leaves > 0 ? options.max_leaves : std::numeric_limits<uint64_t>::max();
-    return RowIndex::bytes(data.rows, leaves, threads) + HistogramBuilder::scratch_bytes(data, threads) +
+    return RowIndex::bytes(data.rows, leaves, threads) +
+           HistogramBuilder::scratch_bytes(data, needs_tallies(options), threads) +
            WideFeatures::scratch_bytes(data, needs_tallies(options), threads) + max_table_rows(data) +
            max_category_bins(data);
 }
@@ -64,12 +71,10 @@ int EnumeratedSet::start(uint64_t iteration, int score, const std::vector<int>& 
 
 void EnumeratedSet::fill(int node, Stats* sums, Tally* tallies) {
     const RowSet& rows = node_rows(node)[in_bag];
+    if (builder_.has_tallies()) return builder_.build(rows, sums, tallies);
     const int packed_bits = tallies ? scores_->packed_bits() : 0;
     builder_.build(rows, packed_bits, sums);
-    if (packed_bits > 0)
-        unpack(packed_bits, sums, tallies);
-    else if (tallies)
-        builder_.build(rows, tallies);
+    if (tallies) unpack(packed_bits, sums, tallies);
 }
 
 void EnumeratedSet::unpack(int bits, Stats* sums, Tally* tallies) const {
@@ -82,20 +87,15 @@ void EnumeratedSet::unpack(int bits, Stats* sums, Tally* tallies) const {
 
 NodeSums EnumeratedSet::sum(int node) {
     const RowSet& rows = node_rows(node)[in_bag];
-    const bool has_tallies = needs_tallies(options_);
     WorkerSums<NodeSums> partials(team_.size());
     index_.for_each_list(rows, [&](const RowList& list, int worker) {
         NodeSums& partial = partials[worker];
-        Stats gathered[RowIndex::list_rows];
-        scores_->gather(list, gathered);
-        for (size_t i = 0; i < list.count; i++) partial.total += gathered[i];
-        if (!has_tallies) return;
-        Tally tallied[RowIndex::list_rows];
-        scores_->gather_tallies(list, tallied);
-        for (size_t i = 0; i < list.count; i++) partial.tally += tallied[i];
+        NodeSums gathered[RowIndex::list_rows];
+        scores_->gather_tallied(list, gathered);
+        for (size_t i = 0; i < list.count; i++) partial += gathered[i];
     });
     const NodeSums sums = partials.total();
-    return has_tallies ? sums : NodeSums(sums.total);
+    return needs_tallies(options_) ? sums : NodeSums(sums.total);
 }
 
 template <class Side>

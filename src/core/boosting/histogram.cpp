@@ -1,72 +1,6 @@
 #include "core/boosting/histogram.hpp"
 
-#include <cstring>
-
 namespace btml::boosting {
-
-namespace {
-
-struct ByPosition {
-    size_t begin;
-    size_t operator()(size_t i) const { return begin + i; }
-    static constexpr size_t ahead = 0; // the processor foresees these by itself
-};
-
-struct ById {
-    const uint32_t* ids;
-    size_t operator()(size_t i) const { return ids[i]; }
-    static constexpr size_t ahead = 32;
-};
-
-// body(i) for 0 ≤ i < count; from(i) is an address that body(i) will read, asked for in time.
-template <size_t Ahead, class From, class Body>
-void for_each_foreseen(size_t count, const From& from, const Body& body) {
-    size_t i = 0;
-    if constexpr (Ahead > 0)
-        for (; i + Ahead < count; i++) {
-            __builtin_prefetch(from(i + Ahead));
-            body(i);
-        }
-    for (; i < count; i++) body(i);
-}
-
-// Adds block[i] to the bins of row(i) in a group's first Width slots. The features' chains of loads and stores are
-// independent of each other, which hides the time between a store to a bin and the next load of the same bin.
-template <size_t Width, size_t Stride, class Row>
-void add_all(const uint8_t* bins, const Stats* block, size_t count, Row row, Stats* out) {
-    const auto line_of = [&](size_t i) { return bins + row(i) * Width; };
-    for_each_foreseen<Row::ahead>(count, line_of, [&](size_t i) {
-        const uint8_t* line = line_of(i);
-        const Pair value = *reinterpret_cast<const Pair*>(block + i);
-#pragma GCC unroll 8
-        for (size_t slot = 0; slot < Width; slot++) *reinterpret_cast<Pair*>(out + slot * Stride + line[slot]) += value;
-    });
-}
-
-template <size_t Count, size_t Stride, class Row>
-void add_some(const uint8_t* bins, size_t width, const uint8_t* slots, const Stats* block, size_t count, Row row,
-              Stats* out) {
-    size_t offsets[Count];
-    Stats* sums[Count];
-    for (size_t s = 0; s < Count; s++) {
-        offsets[s] = slots[s];
-        sums[s] = out + slots[s] * Stride;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t* line = bins + row(i) * width;
-        const Pair value = *reinterpret_cast<const Pair*>(block + i);
-#pragma GCC unroll 8
-        for (size_t s = 0; s < Count; s++) *reinterpret_cast<Pair*>(sums[s] + line[offsets[s]]) += value;
-    }
-}
-
-template <class Bin, class Row>
-void add_single(const Bin* bins, const Stats* block, size_t count, Row row, Stats* out) {
-    for (size_t i = 0; i < count; i++)
-        *reinterpret_cast<Pair*>(out + bins[row(i)]) += *reinterpret_cast<const Pair*>(block + i);
-}
-
-} // namespace
 
 static size_t features_of(const BinnedData& data, const BinnedTable& table) {
     size_t features = 0;
@@ -101,11 +35,12 @@ size_t HistogramBuilder::packed_places(const BinnedData& data) {
 }
 
 HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index,
-                                   Records* records, ThreadTeam& team, RunContext& context)
+                                   Records* records, bool tallies, ThreadTeam& team, RunContext& context)
     : data_(data),
       scores_(scores),
       index_(index),
       records_(records),
+      has_tallies_(tallies),
       team_(team),
       layout_(data.features, max_histogram_bins),
       places_(places_of_groups(data)) {
@@ -115,17 +50,18 @@ HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scor
     }
     for (int i = 0; i < team.size(); i++) {
         workers_.emplace_back(context);
-        workers_.back().sums.resize(sums_size_);
-        workers_.back().accumulators.resize(places_.back());
+        workers_.back().sums.resize(sums_size_, tallies);
+        workers_.back().accumulators.resize(places_.back(), tallies);
         if (records_) workers_.back().packed = Buffer<int64_t>(context.memory(), "histograms", packed_places(data), 0);
     }
 }
 
-uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
-    uint64_t elements = places_of_groups(data).back();
+uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, bool tallies, int threads) {
+    uint64_t sums = 0;
     for (const BinnedTable& table : data.tables)
-        if (may_aggregate(table, features_of(data, table), data.rows, threads)) elements += table.rows;
-    return elements * sizeof(Stats) * threads;
+        if (may_aggregate(table, features_of(data, table), data.rows, threads)) sums += table.rows;
+    const uint64_t accumulators = places_of_groups(data).back();
+    return (Scratch::elements(accumulators, tallies) + Scratch::elements(sums, tallies)) * sizeof(Stats) * threads;
 }
 
 uint64_t HistogramBuilder::packed_bytes(const BinnedData& data, int threads) {
@@ -152,11 +88,10 @@ void HistogramBuilder::select(const std::vector<int>& features) {
         ActiveTable table{t, 0, {}, false};
         for (const size_t g : data_.tables[t].groups) {
             const BinGroup& group = data_.groups[g];
-            ActiveGroup active{g, {}, false};
+            ActiveGroup active{g, {}};
             for (size_t slot = 0; slot < group.width; slot++)
                 if (chosen[group.features[slot]]) active.slots.push_back(static_cast<uint8_t>(slot));
             if (active.slots.empty()) continue;
-            active.all = active.slots.size() == group.width;
             table.features += active.slots.size();
             table.groups.push_back(std::move(active));
         }
@@ -186,93 +121,90 @@ HistogramBuilder::ActiveTables HistogramBuilder::share_with_records() {
     return rest;
 }
 
+template <class Sums>
 void HistogramBuilder::clear(Worker& worker, const ActiveTable& table) {
     for (const ActiveGroup& group : table.groups)
         for (const uint8_t slot : group.slots)
-            std::fill_n(accumulators(worker, group, slot), slot_size(group, slot), Stats{});
+            std::fill_n(accumulators<Sums>(worker, group, slot), slot_size(group, slot), Sums{});
 }
 
+template <class Sums>
 void HistogramBuilder::start(Worker& worker) {
     worker.used = true;
     for (const ActiveTable& table : tables_) {
-        clear(worker, table);
+        clear<Sums>(worker, table);
         if (table.aggregate && worker.summed)
-            std::fill_n(&worker.sums[sums_offsets_[table.table]], data_.tables[table.table].rows, Stats{});
+            std::fill_n(sums_of<Sums>(worker, table), data_.tables[table.table].rows, Sums{});
     }
 }
 
-// Adds worker.block to the histograms of one table's features; ids as in build().
+// Adds the block's rows to the histograms of one table's features; row i is row ids[i] of the table, or begin + i.
+template <class Sums>
 void HistogramBuilder::add_groups(Worker& worker, const ActiveTable& table, const uint32_t* ids, size_t begin,
                                   size_t count) {
-    const auto add = [&](auto row) {
-        for (const ActiveGroup& active : table.groups) {
-            const BinGroup& group = data_.groups[active.group];
-            Stats* out = accumulators(worker, active, 0);
-            if (group.bytes == 2)
-                add_single(group.bins<uint16_t>(), worker.block, count, row, out);
-            else if (group.bytes == 4)
-                add_single(group.bins<uint32_t>(), worker.block, count, row, out);
-            else if (active.all)
-                with_width(group.width, [&](auto width) {
-                    add_all<width(), Records::stride>(group.bins<uint8_t>(), worker.block, count, row, out);
-                });
-            else
-                with_width(active.slots.size(), [&](auto slots) {
-                    add_some<slots(), Records::stride>(group.bins<uint8_t>(), group.width, active.slots.data(),
-                                                       worker.block, count, row, out);
-                });
-        }
-    };
-    if (ids)
-        add(ById{ids});
-    else
-        add(ByPosition{begin});
+    for (const ActiveGroup& active : table.groups) {
+        const BinGroup& group = data_.groups[active.group];
+        add_to_bins({.ids = ids,
+                     .begin = begin,
+                     .count = count,
+                     .bins = group.data.data(),
+                     .bytes = group.bytes,
+                     .width = group.width,
+                     .slots = active.slots.data(),
+                     .features = active.slots.size()},
+                    worker.rows<Sums>(), accumulators<Sums>(worker, active, 0));
+    }
 }
 
+template <class Sums>
 void HistogramBuilder::add_rows(Worker& worker, const ActiveTables& tables, const RowList& rows) {
     for (const ActiveTable& active : tables) {
         const BinnedTable& table = data_.tables[active.table];
-        const uint32_t* ids = rows.list;
-        if (table.ids() && !rows.list) ids = table.ids() + rows.first;
-        if (table.ids() && rows.list) {
-            const uint32_t* all = table.ids();
-            for_each_foreseen<ById::ahead>(
-                rows.count, [&](size_t i) { return all + rows.list[i]; },
-                [&](size_t i) { worker.ids[i] = all[rows.list[i]]; });
-            ids = worker.ids;
-        }
+        const uint32_t* const ids = table.ids() ? rows_of(table.ids(), rows, worker.ids) : rows.list;
         if (active.aggregate)
-            add_single(ids, worker.block, rows.count, ByPosition{0}, &worker.sums[sums_offsets_[active.table]]);
+            // The rows of the table are bins of their own here.
+            add_to_bins({.ids = nullptr,
+                         .begin = 0,
+                         .count = rows.count,
+                         .bins = ids,
+                         .bytes = sizeof(*ids),
+                         .width = 1,
+                         .slots = nullptr,
+                         .features = 1},
+                        worker.rows<Sums>(), sums_of<Sums>(worker, active));
         else
-            add_groups(worker, active, ids, rows.first, rows.count);
+            add_groups<Sums>(worker, active, ids, rows.first, rows.count);
     }
 }
 
 // Adds the sums of some of a table's rows, over all workers, to this worker's histograms.
+template <class Sums>
 void HistogramBuilder::add_table_rows(Worker& worker, const ActiveTable& table, size_t begin, size_t end) {
     for (size_t first = begin; first < end; first += block_rows) {
         const size_t count = std::min(block_rows, end - first);
-        std::fill_n(worker.block, count, Stats{});
-        for (const Worker& other : workers_) {
+        Sums* const block = worker.rows<Sums>();
+        std::fill_n(block, count, Sums{});
+        for (Worker& other : workers_) {
             if (!other.summed) continue;
-            const Stats* sums = &other.sums[sums_offsets_[table.table] + first];
-            for (size_t i = 0; i < count; i++) worker.block[i] += sums[i];
+            const Sums* const sums = sums_of<Sums>(other, table) + first;
+            for (size_t i = 0; i < count; i++) block[i] += sums[i];
         }
-        add_groups(worker, table, nullptr, first, count);
+        add_groups<Sums>(worker, table, nullptr, first, count);
     }
 }
 
-void HistogramBuilder::merge(Pair* out) {
-    std::fill_n(out, layout_.bins(), Pair{});
+// Calls add(place, sums) for every bin of every worker; the place is that of the layout.
+template <class Sums, class Add>
+void HistogramBuilder::merge(const Add& add) {
     for (Worker& worker : workers_) {
         if (!worker.used) continue;
         for (const ActiveTable& table : tables_)
             for (const ActiveGroup& active : table.groups)
                 for (const uint8_t slot : active.slots) {
                     const size_t feature = data_.groups[active.group].features[slot];
-                    const auto* from = reinterpret_cast<const Pair*>(accumulators(worker, active, slot));
-                    Pair* to = out + layout_.offset(static_cast<int>(feature));
-                    for (size_t b = 0; b < data_.features[feature].size(); b++) to[b] += from[b];
+                    const Sums* const from = accumulators<Sums>(worker, active, slot);
+                    const size_t place = layout_.offset(static_cast<int>(feature));
+                    for (size_t b = 0; b < data_.features[feature].size(); b++) add(place + b, from[b]);
                 }
     }
 }
@@ -301,69 +233,79 @@ bool HistogramBuilder::choose_records(const RowSet& rows) {
 
 void HistogramBuilder::unpack(Worker& worker) {
     if (worker.packed_rows == 0) return;
-    records_->unpack(packing_, worker.packed.data(), worker.accumulators.data());
+    records_->unpack(packing_, worker.packed.data(), worker.accumulators.as<Stats>());
     worker.packed_rows = 0;
 }
 
 // Adds rows from their records; `more` to each.
-void HistogramBuilder::add_records(Worker& worker, const RowList& rows, Stats more) {
+template <class Sums>
+void HistogramBuilder::add_records(Worker& worker, const RowList& rows, const Sums& more) {
     if (!records_->covers_any()) return;
-    if (packing_.max_rows == 0) return records_->add(rows, more, worker.accumulators.data());
+    if (packing_.max_rows == 0) return records_->add(rows, more, worker.accumulators.as<Sums>());
     if (worker.packed_rows + rows.count > packing_.max_rows) unpack(worker);
     worker.packed_rows += rows.count;
     records_->add(rows, packing_, worker.packed.data());
 }
 
-void HistogramBuilder::build(const RowSet& rows, int packed_bits, Stats* out) {
-    const int64_t count = packed_bits > 0 ? int64_t{1} << packed_bits : 0;
-    packing_ = Packing(scores_.gathered_bits());
+// Adds all rows up, and `more` with each.
+template <class Sums>
+void HistogramBuilder::add_up(const RowSet& rows, const Sums& more) {
     choose_aggregates(rows);
     const bool by_records = choose_records(rows), writes_records = records_ && records_are_stale_;
     const ActiveTables tables = by_records ? share_with_records() : tables_;
-    build(rows, out, [&](Worker& worker, const RowList& list) {
-        if (writes_records || !tables.empty()) scores_.gather(list, worker.block);
-        if (writes_records) records_->write(list, worker.block);
-        if (by_records) add_records(worker, list, {0, count});
-        if (tables.empty()) return;
-        if (count > 0)
-            for (size_t i = 0; i < list.count; i++) worker.block[i].hessian += count;
-        add_rows(worker, tables, list);
-    });
-    records_are_stale_ = false;
-}
-
-void HistogramBuilder::build(const RowSet& rows, Tally* out) {
-    choose_aggregates(rows);
-    build(rows, out, [&](Worker& worker, const RowList& list) {
-        scores_.gather_tallies(list, reinterpret_cast<Tally*>(worker.block));
-        add_rows(worker, tables_, list);
-    });
-}
-
-template <class Sums, class Add>
-void HistogramBuilder::build(const RowSet& rows, Sums* out, const Add& add) {
     for (Worker& worker : workers_) worker.used = worker.summed = false;
     index_.for_each_list(rows, [&](const RowList& list, int w) {
         Worker& worker = workers_[w];
         if (!worker.used) {
             worker.summed = true;
-            start(worker);
+            start<Sums>(worker);
         }
-        add(worker, list);
+        Sums* const block = worker.rows<Sums>();
+        if (writes_records || !tables.empty()) gather(list, block);
+        if (writes_records) records_->write(list, block);
+        if (by_records) add_records(worker, list, more);
+        if (tables.empty()) return;
+        if (NodeSums(more).total.hessian > 0)
+            for (size_t i = 0; i < list.count; i++) block[i] += more;
+        add_rows<Sums>(worker, tables, list);
     });
+    records_are_stale_ = false;
     for (Worker& worker : workers_) unpack(worker);
+    add_up_aggregates<Sums>();
+}
+
+// Adds what was summed up by table row.
+template <class Sums>
+void HistogramBuilder::add_up_aggregates() {
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;
         // Records add what nobody reads to the features beside those that they cover.
         for (Worker& worker : workers_)
-            if (worker.used) clear(worker, table);
+            if (worker.used) clear<Sums>(worker, table);
         for_pieces(team_, data_.tables[table.table].rows, [&](size_t begin, size_t end, int w) {
             Worker& worker = workers_[w];
-            if (!worker.used) start(worker);
-            add_table_rows(worker, table, begin, end);
+            if (!worker.used) start<Sums>(worker);
+            add_table_rows<Sums>(worker, table, begin, end);
         });
     }
-    merge(reinterpret_cast<Pair*>(out));
+}
+
+void HistogramBuilder::build(const RowSet& rows, int packed_bits, Stats* out) {
+    packing_ = Packing(scores_.gathered_bits());
+    add_up<Stats>(rows, {0, packed_bits > 0 ? int64_t{1} << packed_bits : 0});
+    std::fill_n(out, layout_.bins(), Stats{});
+    merge<Stats>([=](size_t place, const Stats& sums) { out[place] += sums; });
+}
+
+void HistogramBuilder::build(const RowSet& rows, Stats* sums, Tally* tallies) {
+    packing_ = Packing(64);
+    add_up<NodeSums>(rows, {});
+    std::fill_n(sums, layout_.bins(), Stats{});
+    std::fill_n(tallies, layout_.bins(), Tally{});
+    merge<NodeSums>([=](size_t place, const NodeSums& both) {
+        sums[place] += both.total;
+        tallies[place] += both.tally;
+    });
 }
 
 } // namespace btml::boosting

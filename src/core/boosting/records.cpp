@@ -80,23 +80,31 @@ void Records::select(const std::vector<Place>& features) {
     }
 }
 
+template <class Of>
+void Records::write_each(const RowList& rows, const Of& of) {
+    for (size_t i = 0; i < rows.count; i++) {
+        const auto held = of(i);
+        std::memcpy(line(rows[i]), &held, sizeof(held));
+    }
+}
+
 void Records::write(const RowList& rows, const Stats* stats) {
-    const auto write_each = [&](const auto& of) {
-        for (size_t i = 0; i < rows.count; i++) {
-            const auto held = of(stats[i]);
-            std::memcpy(line(rows[i]), &held, sizeof(held));
-        }
-    };
     switch (format_) {
     case StatsFormat::full:
-        return write_each([](const Stats& of) { return of; });
+        return write_each(rows, [=](size_t i) { return stats[i]; });
     case StatsFormat::unit_hessian:
-        return write_each([](const Stats& of) { return of.sum; });
+        return write_each(rows, [=](size_t i) { return stats[i].sum; });
     case StatsFormat::narrow:
-        return write_each([](const Stats& of) {
-            return Halves{static_cast<int32_t>(of.sum), static_cast<int32_t>(of.hessian)};
+        return write_each(rows, [=](size_t i) {
+            return Halves{static_cast<int32_t>(stats[i].sum), static_cast<int32_t>(stats[i].hessian)};
         });
+    case StatsFormat::tallied:
+        break;
     }
+}
+
+void Records::write(const RowList& rows, const NodeSums* stats) {
+    write_each(rows, [=](size_t i) { return stats[i]; });
 }
 
 // A loop of nothing but requests to the memory would be taken for one without effect.
@@ -110,8 +118,9 @@ template <int Locality>
     if (width > 3 * cache_line) __builtin_prefetch(record + 3 * cache_line, 0, Locality);
 }
 
-template <class Held, class Sum, class Row, class ValueOf>
-void Records::add_each(size_t rows, const Row& row, Sum* sums, const ValueOf& value_of) const {
+template <class Held, class Sum, class Row, class Find>
+void Records::add_each(size_t rows, const Row& row, Sum* sums, const Find& find) const {
+    using Loose [[gnu::aligned(alignof(int64_t))]] = Sum; // sums may lie anywhere
     const uint8_t* const records = lines_;
     const size_t width = width_, last = rows - 1;
     const Step *const begin = steps_.data(), *const end = begin + steps_.size();
@@ -121,41 +130,52 @@ void Records::add_each(size_t rows, const Row& row, Sum* sums, const ValueOf& va
         const uint8_t* const record = records + row(i) * width;
         Held held;
         std::memcpy(&held, record, sizeof(held));
-        const Sum value = value_of(held);
+        Sum value;
+        find(held, value);
         for (const Step* step = begin; step < end; step++) {
             const uint8_t* const bins = record + step->bins;
-            Sum* const out = sums + step->sums;
+            Loose* const out = sums + step->sums;
 #pragma GCC unroll 4
             for (size_t f = 0; f < features_of_step; f++) (out + f * stride)[bins[f]] += value;
         }
     }
 }
 
-template <class Held, class Sum, class ValueOf>
-void Records::add_each(const RowList& rows, Sum* sums, const ValueOf& value_of) const {
+template <class Held, class Sum, class Find>
+void Records::add_each(const RowList& rows, Sum* sums, const Find& find) const {
     if (const uint32_t* const list = rows.list)
         add_each<Held>(
-            rows.count, [list](size_t i) -> size_t { return list[i]; }, sums, value_of);
+            rows.count, [list](size_t i) -> size_t { return list[i]; }, sums, find);
     else
         add_each<Held>(
-            rows.count, [first = rows.first](size_t i) { return first + i; }, sums, value_of);
+            rows.count, [first = rows.first](size_t i) { return first + i; }, sums, find);
 }
 
-void Records::add(const RowList& rows, Stats more, Stats* sums) const {
+void Records::add(const RowList& rows, const Stats& more, Stats* sums) const {
     const Pair added = pair_of(more.sum, more.hessian);
     auto* const to = reinterpret_cast<Pair*>(sums);
     switch (format_) {
     case StatsFormat::full:
-        return add_each<Pair>(rows, to, [=](Pair both) -> Pair { return both + added; });
+        return add_each<Pair>(rows, to, [=](Pair both, Pair& value) { value = both + added; });
     case StatsFormat::unit_hessian:
-        return add_each<int64_t>(rows, to, [=](int64_t sum) -> Pair { return pair_of(sum, 1) + added; });
+        return add_each<int64_t>(rows, to, [=](int64_t sum, Pair& value) { value = pair_of(sum, 1) + added; });
     case StatsFormat::narrow:
-        return add_each<Halves>(rows, to, [=](Halves both) -> Pair { return pair_of(both.sum, both.hessian) + added; });
+        return add_each<Halves>(rows, to,
+                                [=](Halves both, Pair& value) { value = pair_of(both.sum, both.hessian) + added; });
+    case StatsFormat::tallied:
+        break;
     }
 }
 
+void Records::add(const RowList& rows, const NodeSums& more, NodeSums* sums) const {
+    Quad added;
+    std::memcpy(&added, &more, sizeof(added));
+    add_each<Quad>(rows, reinterpret_cast<Quad*>(sums), [&](const Quad& held, Quad& value) { value = held + added; });
+}
+
 void Records::add(const RowList& rows, const Packing& packing, int64_t* sums) const {
-    add_each<int64_t>(rows, sums, [one = packing.one_row()](int64_t residual) { return residual + one; });
+    add_each<int64_t>(rows, sums,
+                      [one = packing.one_row()](int64_t residual, int64_t& value) { value = residual + one; });
 }
 
 void Records::unpack(const Packing& packing, int64_t* packed, Stats* sums) const {

@@ -3,6 +3,7 @@
 // for the memory once, and not for its stats, its row ids and every table's bins.
 #pragma once
 
+#include "core/boosting/bin_sums.hpp"
 #include "core/boosting/binning.hpp"
 #include "core/boosting/packed_sums.hpp"
 #include "core/boosting/rows/row_index.hpp"
@@ -24,9 +25,7 @@ class Records {
     // Says whether a group's features are in a record.
     static bool holds(const BinGroup& group) { return group.bytes == 1; }
 
-    // Sums of neighbouring features are so far apart: not a multiple of 4 kB, or stores would seem to collide with
-    // loads.
-    static constexpr size_t stride = 260;
+    static constexpr size_t stride = bin_stride; // between the sums of neighbouring features
     // Returns what so many features take with those that are summed beside them for nothing.
     static constexpr size_t rounded_up(size_t features) {
         return (features + features_of_step - 1) / features_of_step * features_of_step;
@@ -37,9 +36,11 @@ class Records {
     bool covers_any() const { return !steps_.empty(); }
     // Gives rows their stats. Lists without common rows may be written at the same time.
     void write(const RowList& rows, const Stats* stats);
+    void write(const RowList& rows, const NodeSums* stats); // of StatsFormat::tallied
     // Adds the stats of each row of a list, and `more`, to sums[f · stride + its bin of feature f]: of those that are
     // held, in the order of groups and slots.
-    void add(const RowList& rows, Stats more, Stats* sums) const;
+    void add(const RowList& rows, const Stats& more, Stats* sums) const;
+    void add(const RowList& rows, const NodeSums& more, NodeSums* sums) const; // of StatsFormat::tallied
     // The same of packed sums, where every hessian is 1.
     void add(const RowList& rows, const Packing& packing, int64_t* sums) const;
     // Adds the packed sums of the features that add() covers to others, and clears them.
@@ -54,12 +55,15 @@ class Records {
     };
 
     static size_t width_of(const BinnedData& data, StatsFormat format);
+    // Writes of(i) to the record of rows[i].
+    template <class Of>
+    void write_each(const RowList& rows, const Of& of);
     void copy_bins(const BinnedData& data, ThreadTeam& team);
-    // Adds value_of(held) of each row, where `held` are the first bytes of its record.
-    template <class Held, class Sum, class ValueOf>
-    void add_each(const RowList& rows, Sum* sums, const ValueOf& value_of) const;
-    template <class Held, class Sum, class Row, class ValueOf>
-    void add_each(size_t rows, const Row& row, Sum* sums, const ValueOf& value_of) const;
+    // Adds the value that find(held, value) finds of each row, where `held` are the first bytes of its record.
+    template <class Held, class Sum, class Find>
+    void add_each(const RowList& rows, Sum* sums, const Find& find) const;
+    template <class Held, class Sum, class Row, class Find>
+    void add_each(size_t rows, const Row& row, Sum* sums, const Find& find) const;
     uint8_t* line(size_t row) const { return lines_ + row * width_; }
 
     const StatsFormat format_;

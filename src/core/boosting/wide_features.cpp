@@ -64,15 +64,20 @@ void WideFeatures::for_each_list(const RowSet& rows, const FeatureBins& feature,
 
 void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
     for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int worker) {
-        Stats gathered[RowIndex::list_rows];
-        scores_.gather(list, gathered);
-        Stats* sums = stats_.data() + worker * max_bins_;
-        for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
-        if (!has_tallies_) return;
-        Tally tallied[RowIndex::list_rows];
-        scores_.gather_tallies(list, tallied);
-        Tally* tallies = tallies_.data() + worker * max_bins_;
-        for (size_t i = 0; i < list.count; i++) tallies[bin(i)] += tallied[i];
+        Stats* const sums = stats_.data() + worker * max_bins_;
+        if (!has_tallies_) {
+            Stats gathered[RowIndex::list_rows];
+            scores_.gather(list, gathered);
+            for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
+            return;
+        }
+        NodeSums gathered[RowIndex::list_rows];
+        scores_.gather_tallied(list, gathered);
+        Tally* const tallies = tallies_.data() + worker * max_bins_;
+        for (size_t i = 0; i < list.count; i++) {
+            sums[bin(i)] += gathered[i].total;
+            tallies[bin(i)] += gathered[i].tally;
+        }
     });
 }
 
@@ -143,13 +148,11 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
     for (size_t i = 0; i < keys_.size(); i++) {
         if (i % piece_rows == 0) context_.poll();
         const auto bin = static_cast<uint32_t>(keys_[i] >> 32), row = static_cast<uint32_t>(keys_[i]);
-        Stats sum;
-        Tally tally;
-        scores_.gather({&row, 0, 1, i}, &sum);
-        if (has_tallies_) scores_.gather_tallies({&row, 0, 1, i}, &tally);
+        NodeSums sum;
+        scores_.gather_tallied({&row, 0, 1, i}, &sum);
         if (bin != feature.null_bin() && (used == 0 || cells_[used - 1].bin != bin)) cells_[used++] = {bin, {}};
         NodeSums& sums = bin == feature.null_bin() ? null : cells_[used - 1].sums;
-        sums += NodeSums(sum, has_tallies_ ? &tally : nullptr);
+        sums += has_tallies_ ? sum : NodeSums(sum.total);
     }
     search.scan(f, feature.categorical, SparseBins{cells_.span().first(used)}, null, order, found, context_);
 }

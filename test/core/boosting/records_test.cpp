@@ -52,7 +52,7 @@ TEST(Records, SumsOfSomeRowsAndFeatures) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
         Random random(seed);
         Recorded data(data_of(seed));
-        const auto format = static_cast<StatsFormat>(seed % 3);
+        const auto format = static_cast<StatsFormat>(seed % 3); // histograms have tallied ones
         if (Records::bytes(data.binned, format) == 0) continue;
         const uint64_t before = data.context.memory().used();
         Records records(data.binned, format, data.team, data.context);

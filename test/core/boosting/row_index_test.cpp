@@ -95,6 +95,19 @@ TEST(RowIndex, SplitsWhatItHolds) {
     }
 }
 
+// Weights alone move no row, so that a tree's root need not be written.
+TEST(RowIndex, LeavesARootOfAllRowsAlone) {
+    PlainData data = random_rows(5000, 0);
+    for (size_t i = 0; i < data.rows; i++) data.weight.push_back(0.5 + static_cast<double>(i % 7));
+    EXPECT_TRUE(Indexed(data, 2).index.root(1, 0, 0)[in_bag].identity);
+    EXPECT_FALSE(Indexed(data, 2).index.root(0.5, 0, 0)[in_bag].identity);
+    data.weight[777] = 0;
+    Indexed lacking(data, 2);
+    const NodeRows root = lacking.index.root(1, 0, 0);
+    EXPECT_FALSE(root[in_bag].identity);
+    EXPECT_EQ(lacking.rows_of(root[in_bag]).size(), data.rows - 1);
+}
+
 TEST(RowIndex, ReadsFromAnyRowOn) {
     const PlainData plain = random_rows(70000, 1);
     Indexed indexed(plain, 2);

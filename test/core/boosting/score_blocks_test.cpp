@@ -101,6 +101,20 @@ TEST(ScoreBlocks, DerivativesAreKeptAndRounded) {
         }
         ASSERT_EQ(kept[rows].residual, 9); // nothing is written behind the last row
         ASSERT_EQ(rounded[rows].sum, 7);
+        std::vector<int64_t> weights(rows);
+        for (size_t i = 0; i < rows; i++) weights[i] = int64_t{1} << (i % 50) | static_cast<int64_t>(i);
+        std::vector<NodeSums> weighed(rows + 1);
+        weighed[rows].total.sum = 7;
+        weigh_derivatives(kept.data(), weights.data(), rows, residual_scale, hessian_scale, 0x1p-40, weighed.data());
+        for (size_t i = 0; i < rows; i++) {
+            const double weight = std::ldexp(weights[i], -40);
+            ASSERT_EQ(weighed[i].total.sum, std::lrint(weight * static_cast<double>(rounded[i].sum)));
+            ASSERT_EQ(weighed[i].total.hessian,
+                      std::max(1L, std::lrint(weight * static_cast<double>(rounded[i].hessian))));
+            ASSERT_EQ(weighed[i].tally.squares, 0);
+            ASSERT_EQ(weighed[i].tally.count, weights[i]);
+        }
+        ASSERT_EQ(weighed[rows].total.sum, 7);
     });
 }
 

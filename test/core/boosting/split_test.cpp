@@ -187,51 +187,74 @@ TEST(Residuals, HaveFewBitsWhereThatWillDo) {
     EXPECT_EQ(Packing(weighted.residuals.gathered_bits()).max_rows, 0u);
 }
 
+// Returns the sums of some rows by bin of the layout.
+std::vector<NodeSums> plain_histogram(const Fitted& fitted, const PlainData& plain, const HistogramLayout& layout,
+                                      const std::vector<uint32_t>& rows) {
+    std::vector<NodeSums> sums(layout.bins());
+    for (const uint32_t row : rows) {
+        NodeSums gathered;
+        fitted.residuals.gather_tallied({&row, 0, 1, row}, &gathered);
+        for (const int f : layout.selected()) {
+            const FeatureBins& feature = fitted.data.features[static_cast<size_t>(f)];
+            const BinGroup& group = fitted.data.groups[feature.group];
+            const size_t place = plain.row_of(feature.table, row) * group.width + feature.slot;
+            sums[layout.offset(f) +
+                 (group.bytes == 1 ? group.bins<uint8_t>()[place] : group.bins<uint16_t>()[place])] += gathered;
+        }
+    }
+    return sums;
+}
+
+void expect_histogram(HistogramBuilder& builder, const RowSet& set, const std::vector<NodeSums>& expected) {
+    std::vector<Stats> sums(expected.size());
+    std::vector<Tally> tallies(expected.size());
+    if (builder.has_tallies())
+        builder.build(set, sums.data(), tallies.data());
+    else
+        builder.build(set, 0, sums.data());
+    for (size_t b = 0; b < expected.size(); b++) {
+        ASSERT_EQ(sums[b].sum, expected[b].total.sum);
+        ASSERT_EQ(sums[b].hessian, expected[b].total.hessian);
+        if (!builder.has_tallies()) continue;
+        ASSERT_EQ(tallies[b].squares, expected[b].tally.squares);
+        ASSERT_EQ(tallies[b].count, expected[b].tally.count);
+    }
+}
+
 TEST(Histogram, SumsEveryRowOnce) {
-    for (uint64_t seed = 0; seed < 24; seed++) {
+    for (uint64_t seed = 0; seed < 48; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        const bool tallies = seed >= 24;
         DataShape shape;
-        shape.rows = seed % 4 == 3 ? 70000 : 500 + 300 * seed;
-        shape.features = 1 + static_cast<int>(seed);
+        shape.rows = seed % 4 == 3 ? 70000 : 500 + 300 * (seed % 24);
+        shape.features = 1 + static_cast<int>(seed % 24);
         shape.fact_ids = seed % 5 == 1;
         shape.weights = seed % 3 == 1;
         shape.holdout = seed % 2;
         const PlainData plain = random_data(shape, seed);
         Fitted fitted(plain, 1 + static_cast<int>(seed % 3));
         std::optional<Records> records;
-        const StatsFormat stats_format = fitted.residuals.stats_format();
+        const StatsFormat stats_format = tallies ? StatsFormat::tallied : fitted.residuals.stats_format();
         if (seed % 2 && Records::bytes(fitted.data, stats_format) > 0)
             records.emplace(fitted.data, stats_format, fitted.team, fitted.context);
-        HistogramBuilder builder(fitted.data, fitted.residuals, fitted.index, records ? &*records : nullptr,
+        HistogramBuilder builder(fitted.data, fitted.residuals, fitted.index, records ? &*records : nullptr, tallies,
                                  fitted.team, fitted.context);
         std::vector<int> features;
         for (int f = 0; f < shape.features; f++)
             if (seed % 3 != 2 || f % 3 != 1) features.push_back(f);
         builder.select(features);
         NodeRows root = fitted.index.root(1, 0, 0);
+        std::vector<uint32_t> all, some;
+        for (uint32_t row = 0; row < plain.rows; row++) {
+            if (plain.held_out(row) || plain.weight_of(row) == 0) continue;
+            all.push_back(row);
+            if (row % 3 == 0) some.push_back(row);
+        }
+        expect_histogram(builder, root[in_bag], plain_histogram(fitted, plain, builder.layout(), all));
         const auto third = [](uint32_t row) -> size_t { return row % 3 == 0; };
         const auto nothing_read = [](uint32_t) -> const void* { return nullptr; };
-        for (const RowSet& set : {root[in_bag], fitted.index.partition(root[in_bag], third, nothing_read).first}) {
-            std::vector<Stats> found(builder.layout().bins()), expected(builder.layout().bins());
-            builder.build(set, 0, found.data());
-            for (uint32_t row = 0; row < plain.rows; row++) {
-                if (plain.held_out(row) || plain.weight_of(row) == 0) continue;
-                if (set.size() != root[in_bag].size() && row % 3 != 0) continue;
-                Stats sums;
-                fitted.residuals.gather({&row, 0, 1, row}, &sums);
-                for (const int f : builder.layout().selected()) {
-                    const FeatureBins& feature = fitted.data.features[static_cast<size_t>(f)];
-                    const BinGroup& group = fitted.data.groups[feature.group];
-                    const size_t place = plain.row_of(feature.table, row) * group.width + feature.slot;
-                    expected[builder.layout().offset(f) +
-                             (group.bytes == 1 ? group.bins<uint8_t>()[place] : group.bins<uint16_t>()[place])] += sums;
-                }
-            }
-            for (size_t b = 0; b < expected.size(); b++) {
-                EXPECT_EQ(found[b].sum, expected[b].sum);
-                EXPECT_EQ(found[b].hessian, expected[b].hessian);
-            }
-        }
+        const RowSet left = fitted.index.partition(root[in_bag], third, nothing_read).first;
+        expect_histogram(builder, left, plain_histogram(fitted, plain, builder.layout(), some));
     }
 }
 

@@ -3,6 +3,7 @@
 #include "core/base/nothing_to_train_on.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/number_grid.hpp"
+#include "core/boosting/rows/weighing.hpp"
 
 namespace btml::boosting {
 
@@ -124,7 +125,7 @@ void DerivedScores::load_targets(const RowList& rows, DerivativeBlock& block) co
 void DerivedScores::add_values(const std::vector<Leaf>& leaves, const RowIndex& index, int64_t* scores) {
     for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
         for (size_t i = 0; i < rows.count; i++) {
-            prefetch_ahead<true>(scores, rows, i);
+            prefetch_to_write(scores, rows, i);
             scores[rows[i]] += leaf.value;
         }
     });
@@ -134,7 +135,11 @@ void DerivedScores::keep(const RowList& rows, const DerivativeBlock& block, Foun
     BlockSums sums;
     keep_derivatives(block, loss_grid_.scale(), &derivatives_[rows.first], sums);
     weigh(rows, sums, found);
-    if (counts_alike() && sums.largest_loss * loss_grid_.scale() <= max_scaled_loss)
+    const bool are_small = sums.largest_loss * loss_grid_.scale() <= max_scaled_loss;
+    int64_t room[RowIndex::list_rows];
+    if (counts_alike() && are_small && training_.weighted())
+        loss_grid_.add(block.losses, weights_of(training_, rows, room), rows.count, sums.largest_loss, found.losses);
+    else if (counts_alike() && are_small)
         loss_grid_.add(sums.losses, sums.largest_loss, found.losses);
     else
         for (size_t i = 0; i < rows.count; i++)
@@ -183,28 +188,32 @@ int64_t DerivedScores::to_value(double number) const {
 }
 
 void DerivedScores::gather(const RowList& rows, Stats* out) const {
-    const Derivative* from = derivatives_.data() + rows.first;
-    Derivative found[RowIndex::list_rows];
-    if (rows.list) {
-        const Derivative* const all = derivatives_.data();
-        for (size_t i = 0; i < rows.count; i++) {
-            prefetch_ahead(all, rows, i);
-            found[i] = all[rows.list[i]];
-        }
-        from = found;
+    if (!training_.weighted()) {
+        gather_unweighted(rows, out);
+        return;
     }
-    round_derivatives(from, rows.count, std::ldexp(1, residual_grid_), std::ldexp(1, hessian_grid_), out);
-    if (!training_.weighted()) return;
-    for (size_t i = 0; i < rows.count; i++) {
-        prefetch_weight_ahead(training_, rows, i);
-        const int64_t weight = training_.weight(rows[i]);
-        out[i] = {training_.weigh_by(weight, out[i].sum),
-                  std::max<int64_t>(1, training_.weigh_by(weight, out[i].hessian))};
-    }
+    NodeSums gathered[RowIndex::list_rows];
+    gather_tallied(rows, gathered);
+    for (size_t i = 0; i < rows.count; i++) out[i] = gathered[i].total;
 }
 
-void DerivedScores::gather_tallies(const RowList& rows, Tally* out) const {
-    for (size_t i = 0; i < rows.count; i++) out[i] = {0, training_.weight(rows[i])};
+void DerivedScores::gather_unweighted(const RowList& rows, Stats* out) const {
+    Derivative room[RowIndex::list_rows];
+    round_derivatives(rows_of(derivatives_.data(), rows, room), rows.count, std::ldexp(1, residual_grid_),
+                      std::ldexp(1, hessian_grid_), out);
+}
+
+void DerivedScores::gather_tallied(const RowList& rows, NodeSums* out) const {
+    if (!training_.weighted()) {
+        Stats gathered[RowIndex::list_rows];
+        gather_unweighted(rows, gathered);
+        for (size_t i = 0; i < rows.count; i++) out[i] = {gathered[i], {0, 1}};
+        return;
+    }
+    Derivative room[RowIndex::list_rows];
+    int64_t weight_room[RowIndex::list_rows];
+    weigh_derivatives(rows_of(derivatives_.data(), rows, room), weights_of(training_, rows, weight_room), rows.count,
+                      std::ldexp(1, residual_grid_), std::ldexp(1, hessian_grid_), training_.count_unit(), out);
 }
 
 int DerivedScores::packed_bits() const {

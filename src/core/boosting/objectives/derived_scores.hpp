@@ -27,7 +27,7 @@ class DerivedScores : public RowScores {
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     const TrainingRows& training() const override { return training_; }
     void gather(const RowList& rows, Stats* out) const override;
-    void gather_tallies(const RowList& rows, Tally* out) const override;
+    void gather_tallied(const RowList& rows, NodeSums* out) const override;
     StatsFormat stats_format() const override { return training_.weighted() ? StatsFormat::full : StatsFormat::narrow; }
     int packed_bits() const override;
 
@@ -136,8 +136,9 @@ class DerivedScores : public RowScores {
     std::optional<double> holdout_loss_;
 
   private:
-    // Says whether every row is trained on, and counts 1.
-    bool counts_alike() const { return training_.uniform() && label_weights_.empty(); }
+    void gather_unweighted(const RowList& rows, Stats* out) const;
+    // Says whether every row's derivatives and loss count as they are, but for its weight.
+    bool counts_alike() const { return training_.all_trained() && label_weights_.empty(); }
     void weigh_labels(size_t labels);
     void sum_weights();
 };

@@ -40,6 +40,13 @@ class LossGrid {
         sums.largest = std::max(sums.largest, largest);
         sums.trained += losses;
     }
+    // Adds losses of training rows, in magnitude at most `largest`, for which loss · scale is below 2^62.
+    void add(const float* losses, const int64_t* weights, size_t rows, double largest, LossSums& sums) const {
+        sums.largest = std::max(sums.largest, largest);
+        int128 sum = 0;
+        for (size_t i = 0; i < rows; i++) sum += static_cast<int128>(std::llrint(losses[i] * scale_)) * weights[i];
+        sums.trained += sum;
+    }
     // Returns sum / total_weight, the weight in the units of TrainingRows.
     double mean(int128 sum, double total_weight) const {
         return std::ldexp(static_cast<double>(sum) / total_weight, -grid_);

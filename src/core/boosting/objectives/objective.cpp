@@ -19,6 +19,12 @@ const Objective& objective_of(ObjectiveNumber number) {
     return table[static_cast<size_t>(number)]();
 }
 
+void RowScores::gather_tallied(const RowList& rows, NodeSums* out) const {
+    Stats gathered[RowIndex::list_rows];
+    gather(rows, gathered);
+    for (size_t i = 0; i < rows.count; i++) out[i] = NodeSums(gathered[i]);
+}
+
 double shrunken_value(double sum, double hessian, const LeafRule& rule) {
     const double penalised = rule.l1 > 0 ? std::copysign(std::max(0.0, std::fabs(sum) - rule.l1), sum) : sum;
     return std::clamp(rule.learning_rate * penalised / (hessian + rule.l2), rule.learning_rate * rule.lower,

@@ -98,7 +98,8 @@ class RowScores : public Scores {
     // out[i] is what rows[i] adds to sums; its hessian is at least one unit, since sums of it are divided by. Training
     // rows only.
     virtual void gather(const RowList& rows, Stats* out) const = 0;
-    virtual void gather_tallies(const RowList& rows, Tally* out) const = 0;
+    // Gathers them with their tallies. Unless overridden, the hessian is the count.
+    virtual void gather_tallied(const RowList& rows, NodeSums* out) const;
     // Tells what all gathered stats fit.
     virtual StatsFormat stats_format() const { return StatsFormat::full; }
     // Returns b where every gathered hessian is 1 and no sum passes 2^b − 1 in magnitude; 64: they may.

@@ -11,6 +11,7 @@
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/objectives/table.hpp"
 #include "core/boosting/rows/number_grid.hpp"
+#include "core/boosting/rows/weighing.hpp"
 
 #include <bit>
 #include <cmath>
@@ -53,7 +54,7 @@ class RenewedScores final : public RowScores {
     bool renews() const override { return true; }
 
     void gather(const RowList& rows, Stats* out) const override;
-    void gather_tallies(const RowList& rows, Tally* out) const override;
+    void gather_tallied(const RowList& rows, NodeSums* out) const override;
     StatsFormat stats_format() const override {
         return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
     }
@@ -202,16 +203,17 @@ int64_t RenewedScores::gradient(double residual) const {
 }
 
 void RenewedScores::gather(const RowList& rows, Stats* out) const {
-    for (size_t i = 0; i < rows.count; i++) {
-        if (rows.list) prefetch_ahead(residuals_.data(), rows, i);
-        out[i] = {gradient(residuals_[rows[i]]), 1};
+    double room[RowIndex::list_rows];
+    const double* const residuals = rows_of(residuals_.data(), rows, room);
+    if (!training_.weighted()) {
+        for (size_t i = 0; i < rows.count; i++) out[i] = {gradient(residuals[i]), 1};
+        return;
     }
-    if (!training_.weighted()) return;
-    for (size_t i = 0; i < rows.count; i++) {
-        prefetch_weight_ahead(training_, rows, i);
-        const int64_t weight = training_.weight(rows[i]);
-        out[i] = {training_.weigh_by(weight, out[i].sum), weight};
-    }
+    int64_t weight_room[RowIndex::list_rows], sums[RowIndex::list_rows];
+    const int64_t* const weights = weights_of(training_, rows, weight_room);
+    for (size_t i = 0; i < rows.count; i++) sums[i] = gradient(residuals[i]);
+    weigh(training_, weights, rows.count, uint64_t{1} << gradient_bits_, sums);
+    for (size_t i = 0; i < rows.count; i++) out[i] = {sums[i], weights[i]};
 }
 
 // Squares of gradients have sums below 2^61 in units of 2^square_shift.
@@ -219,12 +221,13 @@ int RenewedScores::square_shift() const {
     return form_.loss == Loss::squared ? gradient_bits_ + 1 : 0;
 }
 
-void RenewedScores::gather_tallies(const RowList& rows, Tally* out) const {
+void RenewedScores::gather_tallied(const RowList& rows, NodeSums* out) const {
+    Stats gathered[RowIndex::list_rows];
+    gather(rows, gathered);
     const int shift = square_shift();
     for (size_t i = 0; i < rows.count; i++) {
         const int128 g = form_.loss == Loss::squared ? gradient(residuals_[rows[i]]) : 0;
-        const int64_t weighted = training_.weigh(rows[i], static_cast<int64_t>(g));
-        out[i] = {static_cast<int64_t>((weighted * g) >> shift), training_.weight(rows[i])};
+        out[i] = {gathered[i], {static_cast<int64_t>((gathered[i].sum * g) >> shift), gathered[i].hessian}};
     }
 }
 

@@ -49,6 +49,18 @@ constexpr double shifter = 0x1.8p52;
 
 constexpr bool is_little = std::endian::native == std::endian::little;
 
+// Loads the derivatives of a vector, or of as many rows as there are left.
+[[gnu::always_inline]] inline void load_derivatives(const Derivative* from, size_t rows, Doubles& residual,
+                                                    Doubles& hessian) {
+    constexpr int residual_at = is_little ? 0 : 32, hessian_at = 32 - residual_at;
+    Bits both;
+    load(from, rows, both);
+    residual = __builtin_convertvector(
+        __builtin_bit_cast(Floats, __builtin_convertvector(both >> residual_at, FloatBits)), Doubles);
+    hessian = __builtin_convertvector(
+        __builtin_bit_cast(Floats, __builtin_convertvector(both >> hessian_at, FloatBits)), Doubles);
+}
+
 // The largest magnitudes by lane.
 struct LargestByLane {
     Floats residual{}, hessian{};
@@ -120,17 +132,37 @@ void derive_label(const LabelRows& of, Derivative* to, BlockSums& sums) {
 
 void round_derivatives(const Derivative* derivatives, size_t rows, double residual_scale, double hessian_scale,
                        Stats* to) {
-    constexpr int residual_at = is_little ? 0 : 32, hessian_at = 32 - residual_at;
     for_each_vector(rows, [&](size_t i, auto count) {
-        Bits both, residual, hessian;
-        load(derivatives + i, count, both);
-        const auto r = __builtin_bit_cast(Floats, __builtin_convertvector(both >> residual_at, FloatBits)),
-                   h = __builtin_bit_cast(Floats, __builtin_convertvector(both >> hessian_at, FloatBits));
-        round(__builtin_convertvector(r, Doubles) * residual_scale, residual);
-        round(__builtin_convertvector(h, Doubles) * hessian_scale, hessian);
+        Doubles r, h;
+        load_derivatives(derivatives + i, count, r, h);
+        Bits residual, hessian;
+        round(r * residual_scale, residual);
+        round(h * hessian_scale, hessian);
         hessian = __builtin_bit_cast(Integers, hessian) < 1 ? Bits{} + 1 : hessian;
         for (size_t lane = 0; lane < count; lane++)
             to[i + lane] = {static_cast<int64_t>(residual[lane]), static_cast<int64_t>(hessian[lane])};
+    });
+}
+
+void weigh_derivatives(const Derivative* derivatives, const int64_t* weights, size_t rows, double residual_scale,
+                       double hessian_scale, double unit, NodeSums* to) {
+    for_each_vector(rows, [&](size_t i, auto count) {
+        Doubles r, h, weight;
+        Integers count_of;
+        load_derivatives(derivatives + i, count, r, h);
+        load(weights + i, count, count_of);
+        convert(count_of, weight);
+        weight *= unit;
+        r = (r * residual_scale + shifter) - shifter;
+        h = (h * hessian_scale + shifter) - shifter;
+        h = h < 1.0 ? Doubles{} + 1.0 : h;
+        Bits residual, hessian;
+        round(r * weight, residual);
+        round(h * weight, hessian);
+        hessian = __builtin_bit_cast(Integers, hessian) < 1 ? Bits{} + 1 : hessian;
+        for (size_t lane = 0; lane < count; lane++)
+            to[i + lane] = {{static_cast<int64_t>(residual[lane]), static_cast<int64_t>(hessian[lane])},
+                            {0, count_of[lane]}};
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/base/weighted_quantile.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
+#include "core/boosting/rows/weighing.hpp"
 
 #include <cmath>
 
@@ -192,49 +193,49 @@ void Residuals::choose_grid(const Buffer<double>& target, double usual) {
 }
 
 void Residuals::gather(const RowList& rows, Stats* out) const {
-    const int64_t* r = residuals_.data();
-    if (training_.weighted()) {
-        for (size_t i = 0; i < rows.count; i++) {
-            prefetch_ahead(r, rows, i);
-            prefetch_weight_ahead(training_, rows, i);
-            const int64_t weight = training_.weight(rows[i]);
-            out[i] = {training_.weigh_by(weight, r[rows[i]]), weight};
-        }
-    } else if (rows.list) {
-        for (size_t i = 0; i < rows.count; i++) {
-            prefetch_ahead(r, rows, i);
-            out[i] = {r[rows.list[i]], 1};
-        }
-    } else {
-        for (size_t i = 0; i < rows.count; i++) out[i] = {r[rows.first + i], 1};
+    int64_t room[RowIndex::list_rows];
+    const int64_t* const residuals = rows_of(residuals_.data(), rows, room);
+    if (!training_.weighted()) {
+        for (size_t i = 0; i < rows.count; i++) out[i] = {residuals[i], 1};
+        return;
     }
+    int64_t weight_room[RowIndex::list_rows], sums[RowIndex::list_rows];
+    const int64_t* const weights = weights_of(training_, rows, weight_room);
+    std::copy_n(residuals, rows.count, sums);
+    weigh(training_, weights, rows.count, largest_, sums);
+    for (size_t i = 0; i < rows.count; i++) out[i] = {sums[i], weights[i]};
 }
 
-void Residuals::gather_tallies(const RowList& rows, Tally* out) const {
+void Residuals::gather_tallied(const RowList& rows, NodeSums* out) const {
+    Stats gathered[RowIndex::list_rows];
+    gather(rows, gathered);
     const int shift = square_shift();
     const uint128 half = (uint128{1} << shift) >> 1;
     for (size_t i = 0; i < rows.count; i++) {
-        const int64_t r = residuals_[rows[i]];
-        out[i] = {static_cast<int64_t>((product(training_.weigh(rows[i], r), r) + half) >> shift),
-                  training_.weight(rows[i])};
+        const uint128 square = product(gathered[i].sum, residuals_[rows[i]]);
+        out[i] = {gathered[i], {static_cast<int64_t>((square + half) >> shift), gathered[i].hessian}};
     }
 }
 
 void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& passed) {
     int64_t* residuals = residuals_.data();
-    uint128 loss = 0;
-    uint64_t largest = passed.largest;
+    int64_t updated[RowIndex::list_rows];
+    uint64_t largest = 0;
     for (size_t i = 0; i < rows.count; i++) {
-        const uint32_t row = rows[i];
-        prefetch_ahead<true>(residuals, rows, i);
-        prefetch_weight_ahead(training_, rows, i);
-        const int64_t r = residuals[row] - value;
-        residuals[row] = r;
-        loss += product(training_.weigh(row, r), r);
-        largest = std::max(largest, magnitude(r));
+        prefetch_to_write(residuals, rows, i);
+        updated[i] = residuals[rows[i]] -= value;
+        largest = std::max(largest, magnitude(updated[i]));
     }
+    passed.largest = std::max(passed.largest, largest);
+    int64_t room[RowIndex::list_rows], weighed[RowIndex::list_rows];
+    if (training_.weighted()) {
+        std::copy_n(updated, rows.count, weighed);
+        weigh(training_, weights_of(training_, rows, room), rows.count, largest, weighed);
+    }
+    const int64_t* const by = training_.weighted() ? weighed : updated;
+    uint128 loss = 0;
+    for (size_t i = 0; i < rows.count; i++) loss += product(by[i], updated[i]);
     passed.loss += loss;
-    passed.largest = largest;
 }
 
 void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {

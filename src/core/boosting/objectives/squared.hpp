@@ -123,8 +123,8 @@ class Residuals : public SquaredLoss<RowScores> {
 
     // out[i] = {weight · residual, weight} of rows[i].
     void gather(const RowList& rows, Stats* out) const override;
-    // out[i] = {weight · residual² in square units, weight}.
-    void gather_tallies(const RowList& rows, Tally* out) const override;
+    // With tallies {weight · residual² in square units, weight}.
+    void gather_tallied(const RowList& rows, NodeSums* out) const override;
     StatsFormat stats_format() const override {
         return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
     }

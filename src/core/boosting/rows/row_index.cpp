@@ -36,7 +36,7 @@ NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
         if (count > 0) set.segments.push_back({static_cast<uint32_t>(place), static_cast<uint32_t>(set.rows)});
         set.rows += count;
     };
-    if (training_.uniform() && row_fraction >= 1) {
+    if (training_.all_trained() && row_fraction >= 1) {
         root[in_bag].identity = true;
         for (size_t b = 0; b < blocks; b++) add(root[in_bag], b * block_rows_, end_of(b) - b * block_rows_);
         return root;

@@ -45,15 +45,26 @@ struct RowList {
 };
 
 // Asks the memory for what a later row of the list has: the places of listed rows are not foreseen by the processor.
-template <bool to_write = false, class T>
-[[gnu::always_inline]] inline void prefetch_ahead(const T* by_row, const RowList& rows, size_t i) {
+template <class T>
+[[gnu::always_inline]] inline void prefetch_to_write(const T* by_row, const RowList& rows, size_t i) {
     constexpr size_t ahead = 32;
-    __builtin_prefetch(by_row + rows[std::min(i + ahead, rows.count - 1)], to_write);
+    __builtin_prefetch(by_row + rows[std::min(i + ahead, rows.count - 1)], 1);
 }
 
-// The same of the weights that are held by row.
-[[gnu::always_inline]] inline void prefetch_weight_ahead(const TrainingRows& training, const RowList& rows, size_t i) {
-    if (const int64_t* const weights = training.weights_by_row()) prefetch_ahead(weights, rows, i);
+// Returns what a list's rows have: in `room` where it has to be gathered, else where it lies.
+template <class T>
+const T* rows_of(const T* by_row, const RowList& rows, T* room) {
+    if (!rows.list) return by_row + rows.first;
+    constexpr size_t ahead = 32;
+    const uint32_t* const list = rows.list;
+    const size_t count = rows.count;
+    size_t i = 0;
+    for (; i + ahead < count; i++) {
+        __builtin_prefetch(by_row + list[i + ahead]);
+        room[i] = by_row[list[i]];
+    }
+    for (; i < count; i++) room[i] = by_row[list[i]];
+    return room;
 }
 
 class RowIndex {

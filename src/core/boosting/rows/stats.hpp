@@ -21,8 +21,18 @@ inline uint64_t magnitude(int64_t x) {
     return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
 }
 
+// The numbers of Stats and of NodeSums, which are added alike: by one addition. Sums that nobody reads may wrap.
+using Pair [[gnu::vector_size(16), gnu::may_alias]] = unsigned long long;
+using Quad [[gnu::vector_size(32), gnu::may_alias, gnu::aligned(16)]] = unsigned long long;
+
+inline Pair pair_of(int64_t first, int64_t second) {
+    return Pair{static_cast<uint64_t>(first), static_cast<uint64_t>(second)};
+}
+
 // Holds what gains and values of leaves are made of. A residual is minus the derivative of a row's loss by its score.
 struct alignas(16) Stats {
+    using Numbers = Pair;
+
     int64_t sum = 0;     // of weight · residual, in units of the residual grid
     int64_t hessian = 0; // of weight · second derivative of the loss, in units of SumUnits::hessian_unit
 
@@ -37,22 +47,6 @@ struct alignas(16) Stats {
         return *this;
     }
 };
-
-// Both numbers of Stats, or of a Tally, which are added alike: by one 128-bit addition. Sums that nobody reads may
-// wrap.
-using Pair [[gnu::vector_size(16), gnu::may_alias]] = unsigned long long;
-
-inline Pair pair_of(int64_t first, int64_t second) {
-    return Pair{static_cast<uint64_t>(first), static_cast<uint64_t>(second)};
-}
-
-// Says how few bytes hold the stats of a row: all 16; 8 for the sum alone, where every hessian is 1; 8 for both where
-// they fit 32 bits each.
-enum class StatsFormat : uint8_t { full, unit_hessian, narrow };
-
-inline constexpr size_t bytes_of(StatsFormat format) {
-    return format == StatsFormat::full ? sizeof(Stats) : sizeof(int64_t);
-}
 
 // Holds what is summed beside them where it is needed: squares for criterion mse_sum, counts where the hessian is not
 // the count, as it is for squared loss.
@@ -75,6 +69,8 @@ struct alignas(16) Tally {
 // All sums over some rows. Gains and values of leaves go by the hessian; whether a split is admissible, and what a node
 // says of its rows, by the count.
 struct NodeSums {
+    using Numbers = Quad;
+
     Stats total;
     Tally tally;
 
@@ -98,6 +94,18 @@ struct NodeSums {
     friend NodeSums operator+(NodeSums a, const NodeSums& b) { return a += b; }
     friend NodeSums operator-(NodeSums a, const NodeSums& b) { return a -= b; }
 };
+
+static_assert(sizeof(NodeSums) == sizeof(Quad));
+
+// Says how few bytes hold the stats of a row: all 16; 8 for the sum alone, where every hessian is 1; 8 for both where
+// they fit 32 bits each; 32 for those with a tally.
+enum class StatsFormat : uint8_t { full, unit_hessian, narrow, tallied };
+
+inline constexpr size_t bytes_of(StatsFormat format) {
+    return format == StatsFormat::tallied ? sizeof(NodeSums)
+           : format == StatsFormat::full  ? sizeof(Stats)
+                                          : sizeof(int64_t);
+}
 
 // Says what the integers of a histogram stand for.
 struct SumUnits {

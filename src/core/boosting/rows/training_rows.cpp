@@ -42,6 +42,7 @@ TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& conte
     if (weighted_) fix_weights(dataset.weight, all.rows, team);
     dataset.weight.clear();
     count(team);
+    all_trained_ = train_.rows == all.rows;
     if (train_.rows == 0) refuse_no_training_rows(all.rows, holdout_.rows);
     const double total = std::ldexp(static_cast<double>(train_.weight) + static_cast<double>(holdout_.weight), -scale_);
     if (!std::isfinite(total))
@@ -54,11 +55,8 @@ void TrainingRows::fix_weights(const Buffer<double>& weight, uint64_t all_rows, 
     weights_.resize(weight.size());
     scale_ = 61 - static_cast<int>(std::bit_width(all_rows)) - exponent;
     shift_ = shift;
+    count_unit_ = std::ldexp(1, shift_ - scale_);
     for_each_row(team, weight.size(), [&](size_t i, int) { weights_[i] = std::llrint(std::ldexp(weight[i], scale_)); });
-}
-
-double TrainingRows::count_unit() const {
-    return std::ldexp(1, shift_ - scale_);
 }
 
 void TrainingRows::count(ThreadTeam& team) {
