@@ -84,7 +84,9 @@ Datum train_on_rows(FunctionCallInfo fcinfo, RunContext& context, const TrainOnR
     std::optional<TrainingRows> parsed;
     const RowCollection& rows = State::read(fcinfo, parsed, context.memory());
     fcinfo->isnull = rows.rows() == 0;
-    return fcinfo->isnull ? static_cast<Datum>(0) : train(rows);
+    if (fcinfo->isnull) return static_cast<Datum>(0);
+    const Reservation labels(context.memory(), "the labels of an aggregate", rows.label_bytes());
+    return train(rows);
 }
 
 // btml_internal.training_rows_accumulate(state, y float8, x float8[] [, weight float8]) → state

@@ -128,7 +128,17 @@ for my $limit_mb (24, 48, 96)
 	$fit->quit;
 }
 
-# The same of what reads models, draws and prints: a model that fits, one that does not, many that do not fit together.
+# What a call has freed does not stay with the session, though malloc would keep it.
+$node->safe_psql('postgres', 'CREATE TABLE wide AS SELECT i % 13 AS y, ' . join(', ', map { "random()::float4 AS c$_" } 1 .. 1598) . ' FROM generate_series(1, 1500) AS i');
+my ($wide, $wide_pid) = session($node);
+$wide->query("SET btml.memory_limit = '64MB'");
+is($wide->query(q{SELECT btml.boost_fit('wide', 'y', trees => 3) IS NULL}), 'f', 'a fit of 1,598 features');
+my $kept = status_kb($wide_pid, 'RssAnon');
+note("a session after it: $kept kB");
+cmp_ok($kept, '<', 16 * 1024, 'a session after a fit of 1,598 features');
+$wide->quit;
+
+# The limit holds for what reads models, draws and prints: a model that fits, one that does not, many that do not fit together.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE models (id int, model btml.model);
 ALTER TABLE models ALTER model SET STORAGE EXTERNAL;
@@ -161,6 +171,7 @@ my %held = (
 	'reading long labels' => [ q{SELECT btml.tree_fit('SELECT repeat(md5(i::text), 1000) AS label, i AS y FROM generate_series(1, 600) AS i', 'y') IS NULL}, $required ],
 	'reading few labels that are long' => [ q{SELECT btml.boost_fit('SELECT repeat(''abcdefgh'', 125000 + i % 3) AS label, i AS y FROM generate_series(1, 300) AS i', 'y', trees => 1) IS NULL}, 'f' ],
 	'a row with a label longer than the limit' => [ q{SELECT btml.boost_fit('SELECT t AS label, y FROM packed', 'y', trees => 1) IS NULL}, $required ],
+	'an aggregate of a label that fits once' => [ q{SELECT btml.boost_fit_agg(CASE WHEN i = 500 THEN repeat('abcdefgh', 800000) ELSE 'v' || i % 5 END, ARRAY[i::float8], '{"trees": 1}'::jsonb) IS NULL FROM good}, $required ],
 	'many exemplars' => [ 'SELECT btml.nearest_exemplar(ARRAY[1, 2], list) IS NULL FROM exemplars', $required ],
 	'a tensor sketch' => [ 'SELECT btml.tensor_sketch_agg(y, ARRAY[label], 4000000, 0) IS NULL FROM good', $required ],
 	'nodes of a model' => [ 'SELECT count(*) > 50000 FROM models, btml.trees(model) WHERE id = 2', 't' ],

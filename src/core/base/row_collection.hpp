@@ -27,6 +27,7 @@ class RowCollection {
     uint64_t rows() const { return features_ == none ? 0 : values_.size() / width(); }
     uint64_t rows_skipped() const { return skipped_; }
     TargetKind target() const { return shape_.target; }
+    uint64_t label_bytes() const { return label_bytes_.size(); } // of all labels
     std::string options() const { return std::string(options_.begin(), options_.end()); }
 
     // The options that came with a row, as text. Error invalid_argument when an earlier row had others.
@@ -45,7 +46,8 @@ class RowCollection {
     // Error corrupt_model for bytes that are not those of flatten().
     static RowCollection parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context);
 
-    // A table of features x1 … xd. Of labels, those that rows have in bytewise order, and their codes as targets.
+    // A table of features x1 … xd. Of labels, those that rows have in bytewise order, and their codes as targets; their
+    // bytes are not counted.
     Dataset dataset(RunContext& context) const;
 
   private:

@@ -2,7 +2,24 @@
 
 #include "pg/bridge/settings.hpp"
 
+#include <cstdlib>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace btml::pg {
+
+// Blocks of megabytes that were freed make glibc's malloc keep up to 64 MB of free memory from then on, because it
+// raises its thresholds (mallopt(3), M_MMAP_THRESHOLD).
+static void give_back_free_memory() noexcept {
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+    constexpr size_t worth_while = 8 << 20;
+    if (mallinfo2().fordblks < worth_while) return;
+#endif
+    malloc_trim(0);
+#endif
+}
 
 BackendContext::BackendContext(const char* function, uint64_t max_bytes, bool verbose)
     : RunContext(std::min(max_bytes, memory_limit_bytes()), thread_count()), verbose_(verbose) {
@@ -15,6 +32,10 @@ BackendContext::BackendContext(const char* function, bool verbose)
 BackendContext::BackendContext(const char* function, uint64_t max_bytes) : BackendContext(function, max_bytes, false) {}
 BackendContext::BackendContext() : BackendContext(nullptr, memory_limit_bytes(), false) {}
 BackendContext::BackendContext(uint64_t max_bytes) : BackendContext(nullptr, max_bytes, false) {}
+
+BackendContext::~BackendContext() {
+    if (line_) give_back_free_memory();
+}
 
 bool BackendContext::keep_going() {
     if (!InterruptPending) [[likely]]

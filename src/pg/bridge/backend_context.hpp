@@ -16,6 +16,8 @@ class BackendContext : public RunContext {
     // Run work that is too short to be shown.
     BackendContext();
     explicit BackendContext(uint64_t max_bytes);
+    // Where work was shown, also gives the system the memory that it has freed.
+    ~BackendContext() override;
 
     // See ProgressLine; of a call that is shown.
     void tell_minutes() {

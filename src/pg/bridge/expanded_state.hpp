@@ -69,10 +69,14 @@ class ExpandedState {
         return state;
     }
 
-    // Returns what argument 0 holds; `parsed` keeps it where it is flat.
+    // Returns what argument 0 holds; `parsed` keeps it where it is flat. It counts against the call's budget, for it is
+    // there until the call ends.
     static const Content& read(FunctionCallInfo fcinfo, std::optional<Content>& parsed, MemoryBudget& budget) {
         const Datum value = PG_GETARG_DATUM(0);
-        if (const ExpandedState* const state = of(value)) return state->owned()->content;
+        if (const ExpandedState* const state = of(value)) {
+            budget.acquire(state->owned()->budget.used(), Content::what);
+            return state->owned()->content;
+        }
         return parsed.emplace(parse(datum_bytes(value), budget));
     }
 
