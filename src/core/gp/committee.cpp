@@ -23,14 +23,14 @@ Normal combine_experts(std::span<const Normal> latent, std::span<const Normal> p
     return {prior.mean + shift / precision, 1 / precision};
 }
 
-static std::vector<std::byte> bytes_of(const Model& model, RunContext& context) {
+static std::string bytes_of(const Model& model, RunContext& context) {
     Writer writer(context);
     encode(model, writer);
-    return {writer.bytes().begin(), writer.bytes().end()};
+    return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
 }
 
 static void sort_experts(std::vector<Model>& experts, RunContext& context) {
-    std::vector<std::pair<std::vector<std::byte>, size_t>> order;
+    std::vector<std::pair<std::string, size_t>> order;
     for (size_t k = 0; k < experts.size(); k++) order.emplace_back(bytes_of(experts[k], context), k);
     std::sort(order.begin(), order.end());
     std::vector<Model> sorted;
