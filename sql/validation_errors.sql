@@ -47,6 +47,9 @@ SELECT tuned($$'t', 'y', '{"l2": [1]}', holdout => 'hold'$$);
 SELECT tuned($$'t', 'y', '{"l2": [1]}', holdout => 'held', options => '{"holdout": "yes"}'$$);
 SELECT validated($$'SELECT a, y, 1 AS part FROM t', 'y', fold => 'part'$$);
 SELECT validated($$'SELECT a, y, NULL::text AS part FROM t', 'y', fold => 'part'$$);
+-- Rows of weight 0 are in no fold.
+SELECT validated($$'SELECT a, y, part, 0 AS w FROM t', 'y', fold => 'part', options => '{"weight": "w"}'$$);
+SELECT tuned($$'SELECT a, y, part, (part = 0)::int AS w FROM t', 'y', '{"l2": [0, 1]}', fold => 'part', options => '{"weight": "w"}'$$);
 SELECT validated($$'SELECT a, y, id AS part FROM t, generate_series(1, 6) g', 'y', fold => 'part', options => '{"trees": 1}'$$);
 SELECT validated($$'SELECT i % 7 AS a, i AS part, i AS y FROM generate_series(1, 2000) i', 'y', fold => 'part'$$);
 SELECT validated($$'SELECT a, y, part, part = 1 AS held FROM t WHERE part < 2', 'y', fold => 'part', options => '{"holdout": "held"}'$$);

@@ -141,14 +141,18 @@ void drop_empty(Folds& folds, RunContext& context) {
 
 void check(const Folds& folds) {
     if (folds.size() == 0)
-        throw Error(ErrorCode::invalid_argument, "no row is in a fold", "The fold is NULL in every row that is used.");
+        throw Error(
+            ErrorCode::invalid_argument, "no row is in a fold",
+            "The fold is NULL in every row that is used. Rows without a target, of weight 0 or held out are not.");
     uint64_t rows = folds.trained_rows;
     for (const uint64_t of_fold : folds.rows) rows += of_fold;
     for (size_t fold = 0; fold < folds.size(); fold++)
         if (folds.rows[fold] == rows)
             throw Error(ErrorCode::invalid_argument,
                         format("fold \"%s\" leaves no rows to train on", folds.names[fold].c_str()),
-                        format("All %" PRIu64 " rows are in it.", rows),
+                        format("All %" PRIu64
+                               " rows that are used are in it. Rows without a target, of weight 0 or held out are not.",
+                               rows),
                         "Name a column of two values or more as fold.");
 }
 
