@@ -169,5 +169,9 @@ SELECT name, caught(format('SELECT btml.predict_quantile(model, array_fill(0.0::
 -- A model that observations were added to keeps the calibration of its fit, and counts them.
 SELECT btml.summary(updated)#>'{calibration,updates_since}' AS updates, btml.summary(updated)#>'{calibration,rows}' = btml.summary(model)#>'{calibration,rows}' AS kept
 FROM model, LATERAL (SELECT btml.gp_downdate(btml.gp_update(btml.gp_update(model, '{1,1,0}'::float8[], 5), '{2,1,0}'::float8[], 5), '{1,1,0}'::float8[], 5) AS updated) u WHERE name = 'process left out, wide';
+-- A far target spoils the predictions of few other rows: the deviations of the rest are as without it.
+CREATE TEMP TABLE far_target AS SELECT i AS id, x, CASE WHEN i = 7 AND far <> 0 THEN far ELSE sin(12 * x) + 0.05 * (i * 7919 % 101 / 50.0 - 1) END AS y, far FROM generate_series(1, 2000) i, LATERAL (SELECT (i * 0.6180339887498949 % 1)::float8 AS x) s, unnest(ARRAY[0, 1e10, 1e20]) far;
+SELECT far, min_leaf_rows, percentile_cont(0.5) WITHIN GROUP (ORDER BY n.sd) < 0.1 AS sure FROM unnest(ARRAY[0, 1e10, 1e20]) far, unnest(ARRAY[1, 20]) min_leaf_rows,
+    LATERAL (SELECT btml.boost_fit(format('SELECT x, y FROM far_target WHERE far = %s', far), 'y', deviation => 'learned', min_leaf_rows => min_leaf_rows) AS model OFFSET 0) f, generate_series(0, 99) i, btml.predict_normal(model, ARRAY[i / 100.0]) n GROUP BY far, min_leaf_rows ORDER BY far, min_leaf_rows;
 SET client_min_messages = error;
 DROP SCHEMA baseball, uncertainty CASCADE;

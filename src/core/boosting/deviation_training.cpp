@@ -1,5 +1,6 @@
 #include "core/boosting/deviation_training.hpp"
 
+#include "core/base/usual_range.hpp"
 #include "core/boosting/fold_trainings.hpp"
 #include "core/boosting/training_memory.hpp"
 #include "core/uncertainty/log_squares.hpp"
@@ -100,7 +101,8 @@ void DeviationTraining::take_logarithms() {
         });
 }
 
-// Gives z the mean square 1. All are added up in an order of their own, so that the order of rows does not matter.
+// Gives z the mean square 1, those apart that are far from all others: they say nothing of other rows. All are added up
+// in an order of their own, so that the order of rows does not matter.
 void DeviationTraining::calibrate(Model& model, uncertainty::Method method, const Buffer<double>& errors,
                                   const Buffer<double>& scores) {
     Buffer<uint32_t> order(context_.memory(), what, errors.size());
@@ -109,12 +111,18 @@ void DeviationTraining::calibrate(Model& model, uncertainty::Method method, cons
         context_.worked(1);
         return std::pair(errors[a], scores[a]) < std::pair(errors[b], scores[b]);
     });
-    double squares = 0;
-    for (const uint32_t row : order) {
-        const double z = errors[row] / model.deviation->before_factor(scores[row]);
+    const auto for_each_z = [&](const auto& body) {
+        context_.for_each(order.size(), 4,
+                          [&](size_t i) { body(errors[order[i]] / model.deviation->before_factor(scores[order[i]])); });
+    };
+    const UsualRange usual = usual_range(for_each_z);
+    double squares = 0, count = 0;
+    for_each_z([&](double z) {
+        if (!usual.contains(z)) return;
         squares += z * z;
-    }
-    const double factor = std::sqrt(squares / static_cast<double>(errors.size()));
+        count++;
+    });
+    const double factor = std::sqrt(squares / count);
     model.deviation->factor = std::isnormal(factor) ? factor : 1;
     uncertainty::StandardisedErrors standardised(context_);
     for (const uint32_t row : order) {

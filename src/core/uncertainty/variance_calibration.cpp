@@ -1,6 +1,7 @@
 #include "core/uncertainty/variance_calibration.hpp"
 
 #include "core/base/elementary.hpp"
+#include "core/base/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,16 +15,19 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// Rows whose errors are at most so many deviations, but one.
+struct Taken {
+    double most = infinity;
+    size_t but = SIZE_MAX;
+};
+
 // Variances are taken for s·(v/V + r) of what a model tells, v, and its mean, V: the likeliest s is known for each r.
 class Likelihood {
   public:
-    // Takes all rows but one, or where that is beyond them, all.
-    Likelihood(std::span<const double> errors, std::span<const double> deviations, size_t but, RunContext& context)
-        : errors_(errors),
-          deviations_(deviations),
-          but_(but),
-          context_(context),
-          rows_(static_cast<double>(errors.size() - (but < errors.size()))) {
+    Likelihood(std::span<const double> errors, std::span<const double> deviations, const Taken& taken,
+               RunContext& context)
+        : errors_(errors), deviations_(deviations), taken_(taken), context_(context) {
+        for_rows([&](size_t) { rows_++; });
         for_rows([&](size_t i) { unit_ = std::max(unit_, std::fabs(errors[i])); });
         for_rows([&](size_t i) { mean_ += variance(i) / rows_; });
     }
@@ -67,15 +71,14 @@ class Likelihood {
     template <class Body>
     void for_rows(const Body& body) const {
         context_.for_each(errors_.size(), 8, [&](size_t i) {
-            if (i != but_) body(i);
+            if (i != taken_.but && !(std::fabs(errors_[i] / deviations_[i]) > taken_.most)) body(i);
         });
     }
 
     const std::span<const double> errors_, deviations_;
-    const size_t but_;
+    const Taken taken_;
     RunContext& context_;
-    const double rows_;
-    double unit_ = 0, mean_ = 0;
+    double rows_ = 0, unit_ = 0, mean_ = 0;
 };
 
 // The ratio is found on a grid of logarithms, which gets finer about its best point; 0 is tried, too. Where a floor
@@ -113,17 +116,23 @@ VarianceCalibration search(const Likelihood& likelihood, size_t rows) {
     return best;
 }
 
-// Returns the row whose error is the most deviations.
-size_t farthest(std::span<const double> errors, std::span<const double> deviations) {
-    size_t found = 0;
-    double most = -1;
-    for (size_t i = 0; i < errors.size(); i++) {
-        const double z = std::fabs(errors[i] / deviations[i]);
-        if (!(z > most)) continue;
-        most = z;
-        found = i;
-    }
-    return found;
+// Returns the rows but those whose errors are far from all others, in deviations, and but the farthest of the others.
+Taken without_far(std::span<const double> errors, std::span<const double> deviations, RunContext& context) {
+    const auto for_each_z = [&](const auto& body) {
+        context.for_each(errors.size(), 8, [&](size_t i) { body(std::fabs(errors[i] / deviations[i])); });
+    };
+    const UsualRange usual = usual_range(for_each_z);
+    Taken taken{usual.median + usual.reach};
+    double farthest = -1;
+    size_t i = 0;
+    for_each_z([&](double z) {
+        if (z > farthest && !(z > taken.most)) {
+            farthest = z;
+            taken.but = i;
+        }
+        i++;
+    });
+    return taken;
 }
 
 } // namespace
@@ -144,8 +153,8 @@ VarianceCalibration likeliest_variances(std::span<const double> errors, std::spa
                                         RunContext& context) {
     static constexpr size_t min_rows = 100; // of fewer, two numbers would be mostly chance
     if (errors.size() < min_rows) return {};
-    const Likelihood all(errors, deviations, errors.size(), context),
-        others(errors, deviations, farthest(errors, deviations), context);
+    const Likelihood all(errors, deviations, Taken(), context),
+        others(errors, deviations, without_far(errors, deviations, context), context);
     if (!all.is_proper() || !others.is_proper()) return {};
     const auto is_better = [&](const Likelihood& likelihood, const VarianceCalibration& found) {
         const double as_told = likelihood.nll({}), calibrated = likelihood.nll(found);

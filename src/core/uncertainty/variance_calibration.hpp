@@ -19,8 +19,8 @@ struct VarianceCalibration {
 
 // Returns the factor and the floor that maximise the likelihood of errors, which came with these deviations. Of factors
 // that are as likely but for 0.02 over the root of the rows, the one nearest to 1 is taken. Both have to be clearly
-// likelier than the identity (is_clearly_better), with the error that is the most deviations and without it, since a
-// single far value says nothing of other rows; where they are not, those that maximise the likelihood of the others are
+// likelier than the identity (is_clearly_better), with the errors that are the most deviations and without them, since
+// few far values say nothing of other rows; where they are not, those that maximise the likelihood of the others are
 // tried. Returns the identity where these fail as well, or where the errors are fewer than 100. The order of the errors
 // moves the result by rounding alone. O(n).
 VarianceCalibration likeliest_variances(std::span<const double> errors, std::span<const double> deviations,

@@ -94,6 +94,19 @@ TEST(VarianceCalibration, OneFarErrorSaysNothingOfOtherRows) {
     }
 }
 
+// A far target spoils the predictions of a few rows beside it.
+TEST(VarianceCalibration, NorDoSeveralFarErrors) {
+    Random random(9);
+    for (const double far : {1e6, 1e9, 1e150}) {
+        Sample right(2000, 1, 0, random), wrong(2000, 9, 0, random);
+        for (size_t i = 0; i < 20; i++) right.errors[17 * i] = wrong.errors[17 * i] = far / static_cast<double>(i + 1);
+        EXPECT_TRUE(right.likeliest().is_identity()) << far;
+        const VarianceCalibration found = wrong.likeliest();
+        EXPECT_GT(found.factor, 5) << far;
+        EXPECT_LT(found.factor + found.floor, 30) << far;
+    }
+}
+
 // Variances that say nothing are hidden by a floor, and stay of its size.
 TEST(VarianceCalibration, FactorsDoNotVanishBelowAFloor) {
     for (uint64_t seed = 0; seed < 20; seed++) {
