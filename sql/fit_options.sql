@@ -105,4 +105,17 @@ SELECT btml.boost_fit('SELECT x, z, x + z AS y, held FROM noise', 'y', 30, holdo
 SELECT btml.gp_fit('SELECT x, z, y, held FROM noise', 'y', holdout => 'held', noise => 1e-6, mean => 'zero') IS NOT NULL AS process;
 SELECT btml.gp_fit('SELECT x, z, y, held FROM noise', 'y', mean => 'zero') IS NOT NULL AS left_out;
 SET client_min_messages = warning;
+-- Integers of every type are counts and seeds, in every function; other numbers are no counts.
+SELECT p.oid::regprocedure FROM pg_proc p, unnest(proargtypes) type WHERE pronamespace = 'btml'::regnamespace AND prokind = 'f' AND type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype);
+SELECT count(DISTINCT model::text) FROM (SELECT btml.boost_fit('noise', 'y', 5, seed => 9223372036854775807) AS model UNION ALL SELECT btml.boost_fit('noise', 'y', 5::smallint, seed => 9223372036854775807) UNION ALL SELECT btml.boost_fit('noise', 'y', 5::bigint, seed => 9223372036854775807)
+    UNION ALL SELECT btml.boost_fit('noise', 'y', 5.0, seed => 9223372036854775807) UNION ALL SELECT btml.boost_fit('noise', 'y', '5', seed => 9223372036854775807)) m;
+PREPARE fit(bigint, numeric) AS SELECT btml.describe(btml.boost_fit('noise', 'y', $1, max_leaves => $2)) IS NOT NULL AS prepared;
+EXECUTE fit(5, 7);
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
+\pset format unaligned
+\pset tuples_only on
+SELECT call || E'\n' || caught('SELECT ' || call) || E'\n' AS error FROM unnest(ARRAY['btml.boost_fit(''noise'', ''y'', 2.5)', 'btml.boost_fit(''noise'', ''y'', ''NaN''::numeric)', 'btml.boost_fit(''noise'', ''y'', 3000000000)', 'btml.boost_fit(''noise'', ''y'', seed => 9223372036854775808)', 'btml.boost_fit(''noise'', ''y'', 5, max_bins => -1::bigint)',
+    'btml.gp_fit(''noise'', ''y'', bits => 2.5)', 'btml.cross_validate(''noise'', ''y'', folds => 2.5)', 'btml.tune(''noise'', ''y'', ''{}'', trials => 1e10)', 'btml.density(''SELECT x FROM fit_options.noise'', ''SELECT 1 AS x'', seed => 0.5)', 'btml.exemplars(''SELECT x FROM fit_options.noise'', 2.5)', 'btml.plot(''SELECT x, y FROM fit_options.noise'', width => 100.5)',
+    '* FROM btml.sample_join(''noise'', 2.5) AS (x float8)', 'btml.predict(btml.boost_fit(''noise'', ''y'', 5), noise, 2.5) FROM fit_options.noise', 'btml.predict(btml.boost_fit(''noise'', ''y'', 5), noise, 6::bigint) FROM fit_options.noise']) call;
 DROP SCHEMA fit_options CASCADE;

@@ -88,14 +88,14 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_p
 COMMENT ON FUNCTION btml.predict(btml.model, float8[]) IS
 'prediction for features by position, in the order of btml.summary(model)->''features''; a categorical by its code there, counted from 0; a NULL element is a missing value; error 22023 for the wrong number of elements';
 
-CREATE FUNCTION btml.predict(model btml.model, input record, trees integer) RETURNS float8
+CREATE FUNCTION btml.predict(model btml.model, input record, trees numeric) RETURNS float8
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_first_record';
-COMMENT ON FUNCTION btml.predict(btml.model, record, integer) IS
+COMMENT ON FUNCTION btml.predict(btml.model, record, numeric) IS
 'prediction of the first trees of boosted trees alone, as of a fit with so many; 0: the base; error 22023 for more than the model has, 42804 for a Gaussian process';
 
-CREATE FUNCTION btml.predict(model btml.model, features float8[], trees integer) RETURNS float8
+CREATE FUNCTION btml.predict(model btml.model, features float8[], trees numeric) RETURNS float8
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_first_array';
-COMMENT ON FUNCTION btml.predict(btml.model, float8[], integer) IS
+COMMENT ON FUNCTION btml.predict(btml.model, float8[], numeric) IS
 'prediction of the first trees of boosted trees alone, for features by position';
 
 CREATE FUNCTION btml.predict_score(model btml.model, input record) RETURNS float8

@@ -31,9 +31,9 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod_exa
 COMMENT ON FUNCTION btml.sumprod_exact_by(text, name[], text) IS
 'btml.sumprod_exact for each combination of the group columns, which are output columns of any base relations and not factors; give the column list: AS t(region text, value numeric)';
 
-CREATE FUNCTION btml.sample_join(source text, n bigint, seed bigint DEFAULT 0) RETURNS SETOF record
+CREATE FUNCTION btml.sample_join(source text, n numeric, seed numeric DEFAULT 0) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sample_join';
-COMMENT ON FUNCTION btml.sample_join(text, bigint, bigint) IS
+COMMENT ON FUNCTION btml.sample_join(text, numeric, numeric) IS
 'n rows of the source''s join, drawn uniformly and without replacement, all rows where it has fewer; the join is not built,
 but counted (Zhao, Christensen, Li, Hu, Yi: Random Sampling over Joins Revisited, SIGMOD 2018), in time near-linear in the
 tables, or in the largest bag of a cyclic join; rows with the same contents give the same sample wherever they lie; give the
@@ -68,10 +68,10 @@ COMMENT ON AGGREGATE btml.sumprod_agg(float8[], text) IS
 
 -- Tensor sketches.
 
-CREATE FUNCTION btml.sketch_norm(source text, value name, sketch_size integer DEFAULT NULL, epsilon float8 DEFAULT 0.1,
-    delta float8 DEFAULT 0.1, seed bigint DEFAULT 0, verify boolean DEFAULT false) RETURNS btml.estimate
+CREATE FUNCTION btml.sketch_norm(source text, value name, sketch_size numeric DEFAULT NULL, epsilon float8 DEFAULT 0.1,
+    delta float8 DEFAULT 0.1, seed numeric DEFAULT 0, verify boolean DEFAULT false) RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sketch_norm';
-COMMENT ON FUNCTION btml.sketch_norm(text, name, integer, float8, float8, bigint, boolean) IS
+COMMENT ON FUNCTION btml.sketch_norm(text, name, numeric, float8, float8, numeric, boolean) IS
 'the sum of value squared over the rows of the source''s join, by a tensor sketch of k numbers (Cromp, Samadian, Pruhs:
 Relational Boosted Regression Trees, section 3): within a factor 1 +- epsilon with probability 1 - delta for
 k = (2 + 3^tables)/(epsilon^2 delta), unless sketch_size gives k; std_error is sqrt((2 + 3^tables)/k) times value, evaluations

@@ -1,23 +1,23 @@
 -- Boosted regression trees over joins that are never materialised.
 
-CREATE FUNCTION btml.boost_fit(source text, target name, trees integer DEFAULT 100, learning_rate float8 DEFAULT 0.1,
-    max_leaves integer DEFAULT 31, max_depth integer DEFAULT 0, min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0,
-    min_gain float8 DEFAULT 0, max_bins integer DEFAULT 255, features name[] DEFAULT NULL,
-    categorical name[] DEFAULT NULL, holdout name DEFAULT NULL, early_stopping integer DEFAULT 0,
+CREATE FUNCTION btml.boost_fit(source text, target name, trees numeric DEFAULT 100, learning_rate float8 DEFAULT 0.1,
+    max_leaves numeric DEFAULT 31, max_depth numeric DEFAULT 0, min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0,
+    min_gain float8 DEFAULT 0, max_bins numeric DEFAULT 255, features name[] DEFAULT NULL,
+    categorical name[] DEFAULT NULL, holdout name DEFAULT NULL, early_stopping numeric DEFAULT 0,
     row_fraction float8 DEFAULT 1, feature_fraction float8 DEFAULT 1, strategy text DEFAULT 'auto',
-    criterion text DEFAULT 'variance', residuals text DEFAULT 'exact', sketch_size integer DEFAULT NULL,
-    epsilon float8 DEFAULT 0.1, delta float8 DEFAULT 0.1, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
+    criterion text DEFAULT 'variance', residuals text DEFAULT 'exact', sketch_size numeric DEFAULT NULL,
+    epsilon float8 DEFAULT 0.1, delta float8 DEFAULT 0.1, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, verify boolean DEFAULT false, min_category_rows float8 DEFAULT 10,
-    max_split_categories integer DEFAULT 32,
+    max_split_categories numeric DEFAULT 32,
     objective text DEFAULT 'auto', alpha float8 DEFAULT NULL, power float8 DEFAULT 1.5, positive text DEFAULT NULL,
     "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights jsonb DEFAULT NULL,
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
-    sample_rows bigint DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL,
+    sample_rows numeric DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL,
     start btml.model DEFAULT NULL, deviation text DEFAULT 'none')
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
-COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint, jsonb, name[], btml.model, text) IS
+COMMENT ON FUNCTION btml.boost_fit(text, name, numeric, float8, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, numeric, jsonb, name[], btml.model, text) IS
 'gradient boosted trees over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted
 Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; target: numbers, or labels (boolean,
 text, enum); objective: auto (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber,
@@ -25,22 +25,22 @@ quantile, poisson, gamma, tweedie, binary, multiclass or rank; features: every o
 those in exclude; deviation: none or learned; start: trees to go on from; same source, options and seed: same model; errors name the option and the valid
 values; options: contrib_docs/boosting.md';
 
-CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAULT 31, max_depth integer DEFAULT 0,
-    min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0, min_gain float8 DEFAULT 0, max_bins integer DEFAULT 0,
+CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves numeric DEFAULT 31, max_depth numeric DEFAULT 0,
+    min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0, min_gain float8 DEFAULT 0, max_bins numeric DEFAULT 0,
     features name[] DEFAULT NULL, categorical name[] DEFAULT NULL, holdout name DEFAULT NULL,
-    early_stopping integer DEFAULT 0, row_fraction float8 DEFAULT 1, feature_fraction float8 DEFAULT 1,
+    early_stopping numeric DEFAULT 0, row_fraction float8 DEFAULT 1, feature_fraction float8 DEFAULT 1,
     strategy text DEFAULT 'auto', criterion text DEFAULT 'variance', residuals text DEFAULT 'exact',
-    sketch_size integer DEFAULT NULL, epsilon float8 DEFAULT 0.1, delta float8 DEFAULT 0.1, seed bigint DEFAULT 0,
+    sketch_size numeric DEFAULT NULL, epsilon float8 DEFAULT 0.1, delta float8 DEFAULT 0.1, seed numeric DEFAULT 0,
     verbose boolean DEFAULT false, weight name DEFAULT NULL, verify boolean DEFAULT false,
-    min_category_rows float8 DEFAULT 0, max_split_categories integer DEFAULT 0,
+    min_category_rows float8 DEFAULT 0, max_split_categories numeric DEFAULT 0,
     objective text DEFAULT 'auto', alpha float8 DEFAULT NULL, power float8 DEFAULT 1.5, positive text DEFAULT NULL,
     "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights jsonb DEFAULT NULL,
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
-    sample_rows bigint DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL)
+    sample_rows numeric DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_tree_fit';
-COMMENT ON FUNCTION btml.tree_fit(text, name, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint, jsonb, name[]) IS
+COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, numeric, jsonb, name[]) IS
 'one regression or classification tree without shrinkage (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithm 1); options as for btml.boost_fit; max_bins 0: every value that occurs is a candidate threshold; every category may go left';
 
 CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)

@@ -1,16 +1,16 @@
 -- Gaussian processes with the binary tree kernel, and with smooth ones.
 
 CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NULL, categorical name[] DEFAULT NULL,
-    bits integer DEFAULT NULL, members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
-    evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
-    outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
+    bits numeric DEFAULT NULL, members numeric DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
+    evaluations numeric DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
+    outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
-    exemplars integer DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
+    exemplars numeric DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
     mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
     inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean, text, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, jsonb, name[], text, numeric, boolean, text, text, text, boolean, text, text) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for
 n rows of the join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
 kernel by way of exemplars, of rows or of exemplar_source (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
@@ -19,25 +19,25 @@ unless named; text, enum, boolean: categorical; a NULL is a bit of its own; nois
 target''s variance; same source, options, seed: same model; options: contrib_docs/gp.md';
 
 CREATE FUNCTION btml.gp_fit_members(source text, target name, features name[] DEFAULT NULL,
-    categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,
-    search text DEFAULT 'local', evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL,
-    signal float8 DEFAULT NULL, outside text DEFAULT 'prior', seed bigint DEFAULT 0, verbose boolean DEFAULT false,
+    categorical name[] DEFAULT NULL, bits numeric DEFAULT NULL, members numeric DEFAULT NULL,
+    search text DEFAULT 'local', evaluations numeric DEFAULT NULL, noise float8 DEFAULT NULL,
+    signal float8 DEFAULT NULL, outside text DEFAULT 'prior', seed numeric DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, encoding text DEFAULT 'auto', OUT member integer, OUT log_likelihood float8, OUT noise float8,
     OUT signal float8, OUT evaluations integer, OUT model btml.model) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 10 AS 'MODULE_PATHNAME', 'btml_gp_fit_members';
-COMMENT ON FUNCTION btml.gp_fit_members(text, name, name[], name[], integer, integer, text, integer, float8, float8, text, bigint, boolean, name, text) IS
+COMMENT ON FUNCTION btml.gp_fit_members(text, name, name[], name[], numeric, numeric, text, numeric, float8, float8, text, numeric, boolean, name, text) IS
 'the members of btml.gp_fit, each as a model of its own: number from 1, log marginal likelihood of the training rows (nats, target''s units), variances of the noise and of the latent function in units of the target''s variance, evaluations of the likelihood, and the model';
 
 CREATE FUNCTION btml.gp_regression(source text, target name, queries text, features name[] DEFAULT NULL,
-    categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,
-    combine text DEFAULT 'auto', search text DEFAULT 'local', evaluations integer DEFAULT NULL,
+    categorical name[] DEFAULT NULL, bits numeric DEFAULT NULL, members numeric DEFAULT NULL,
+    combine text DEFAULT 'auto', search text DEFAULT 'local', evaluations numeric DEFAULT NULL,
     noise float8 DEFAULT NULL, signal float8 DEFAULT NULL, outside text DEFAULT 'prior', holdout name DEFAULT NULL,
-    seed bigint DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
-    exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
+    seed numeric DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
+    exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
     inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL, OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text, text) IS
 'btml.gp_fit and btml.predict_normal in one: mean and standard deviation of an observation at each row of queries, a table, view or SELECT with the features by name (more columns are ignored); id: its column id as text, NULL where that is NULL, or the number of the row from 1 where there is no such column';
 
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
@@ -61,10 +61,10 @@ LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'b
 COMMENT ON FUNCTION btml.gp_relevance(btml.model) IS
 'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; of a smooth kernel, how much of it points do not share that are a standard deviation, or a category, apart; boosted trees add what their splits took from the mean square of the targets; no rows for NULL';
 
-CREATE FUNCTION btml.gp_sample(model btml.model, source text, draws integer DEFAULT 1, seed bigint DEFAULT 0,
+CREATE FUNCTION btml.gp_sample(model btml.model, source text, draws numeric DEFAULT 1, seed numeric DEFAULT 0,
     OUT draw integer, OUT row_number bigint, OUT id text, OUT value float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_gp_sample';
-COMMENT ON FUNCTION btml.gp_sample(btml.model, text, integer, bigint) IS
+COMMENT ON FUNCTION btml.gp_sample(btml.model, text, numeric, numeric) IS
 'joint draws of the latent function, without noise, at all rows of source together, in the target''s units; draw and row are
 numbered from 1; a mixture''s draw is of one member, chosen with its probability; the same seed gives the same draws; no rows
 for a NULL model; error 0A000 for boosted members, which have no joint distribution; of a sum, 54000 where its systems are not
@@ -114,19 +114,19 @@ COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
 CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name, queries text,
-    features name[] DEFAULT NULL, categorical name[] DEFAULT NULL, bits integer DEFAULT NULL,
-    members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
-    evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
-    outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
-    weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars integer DEFAULT 512, encoding text DEFAULT 'auto',
+    features name[] DEFAULT NULL, categorical name[] DEFAULT NULL, bits numeric DEFAULT NULL,
+    members numeric DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
+    evaluations numeric DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
+    outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
+    weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
     inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text, text) IS
 'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
-CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws integer DEFAULT 1,
-    seed bigint DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)
+CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws numeric DEFAULT 1,
+    seed numeric DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)
     RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_gp_sample';
-COMMENT ON FUNCTION btml.gp_sample(anyelement, btml.model, text, integer, bigint) IS
+COMMENT ON FUNCTION btml.gp_sample(anyelement, btml.model, text, numeric, numeric) IS
 'btml.gp_sample with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';

@@ -150,8 +150,8 @@ boosting::HoldoutMetric metric_for(const boosting::Model* model, const std::opti
 
 } // namespace
 
-// btml.shap_importance(model, source text, sample_rows int, seed bigint) → table(feature text, mean_absolute float8,
-// std_error float8), most important first
+// btml.shap_importance(model, source text, sample_rows numeric, seed numeric) → table(feature text, mean_absolute
+// float8, std_error float8), most important first
 BTML_FUNCTION(btml_shap_importance) {
     const NamedArguments arguments(fcinfo);
     ResultRows rows(fcinfo);
@@ -171,8 +171,8 @@ BTML_FUNCTION(btml_shap_importance) {
     return rows.done();
 }
 
-// btml.partial_dependence(model, source text, feature name, points int, by name, sample_rows int, seed bigint, class
-// text) → table(value text, number float8, by_value text, mean float8, std_error float8, p10 float8, p90 float8)
+// btml.partial_dependence(model, source text, feature name, points numeric, by name, sample_rows numeric, seed numeric,
+// class text) → table(value text, number float8, by_value text, mean float8, std_error float8, p10 float8, p90 float8)
 BTML_FUNCTION(btml_partial_dependence) {
     static constexpr char function[] = "partial_dependence";
     const NamedArguments arguments(fcinfo);
@@ -218,8 +218,8 @@ BTML_FUNCTION(btml_partial_dependence) {
     return result.done();
 }
 
-// btml.permutation_importance(model, source text, target name, metric text, repeats int, seed bigint, holdout name,
-// sample_rows int) → table(feature text, importance float8, std_error float8), most important first
+// btml.permutation_importance(model, source text, target name, metric text, repeats numeric, seed numeric, holdout
+// name, sample_rows int) → table(feature text, importance float8, std_error float8), most important first
 BTML_FUNCTION(btml_permutation_importance) {
     const NamedArguments arguments(fcinfo);
     ResultRows result(fcinfo);

@@ -239,7 +239,7 @@ BTML_FUNCTION(btml_gp_relevance) {
     return rows.done();
 }
 
-// btml.gp_sample(model, source text, draws int, seed bigint) → table(draw int, row_number bigint, id text, value
+// btml.gp_sample(model, source text, draws numeric, seed numeric) → table(draw int, row_number bigint, id text, value
 // float8)
 BTML_FUNCTION(btml_gp_sample) {
     const NamedArguments arguments(fcinfo);

@@ -186,7 +186,7 @@ std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::Pag
 
 } // namespace
 
-// btml.approx_sum(source text, epsilon float8, confidence float8, seed bigint) → btml.estimate
+// btml.approx_sum(source text, epsilon float8, confidence float8, seed numeric) → btml.estimate
 BTML_FUNCTION(btml_approx_sum) {
     const NamedArguments arguments(fcinfo);
     const std::string text = arguments.string("source");

@@ -1,7 +1,5 @@
 #include "pg/options.hpp"
 
-#include <charconv>
-
 extern "C" {
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
@@ -9,16 +7,27 @@ extern "C" {
 
 namespace btml::pg {
 
+constexpr const char* no_integer = "Valid values are integers.";
+
+[[noreturn]] static void refuse_value(const std::string& name, const std::string& value, const char* valid) {
+    throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %s", name.c_str(), value.c_str()),
+                "", valid);
+}
+
+static int64_t integer_of(const char* option, const std::string& text) {
+    const std::optional<int64> integer = whole_number(text);
+    if (!integer) refuse_value(option, text, no_integer);
+    return *integer;
+}
+
 OptionValue option_value(const NamedArguments& arguments, const OptionFacts& option) {
     if (option.nullable && arguments.is_null(option.name)) return {};
     const Datum value = arguments.datum(option.name);
     switch (arguments.type(option.name)) {
     case BOOLOID:
         return DatumGetBool(value);
-    case INT4OID:
-        return int64_t{DatumGetInt32(value)};
-    case INT8OID:
-        return int64_t{DatumGetInt64(value)};
+    case NUMERICOID: // to which integers of every type are cast
+        return integer_of(option.name, text_of_numeric(value));
     case FLOAT8OID:
         return DatumGetFloat8(value);
     default:
@@ -37,8 +46,7 @@ struct JsonCursor {
     const std::string value = option.number      ? option.text
                               : option.is_nested ? "\"an array or object\""
                                                  : "\"" + option.text + "\"";
-    throw Error(ErrorCode::invalid_argument,
-                format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), "", valid);
+    refuse_value(option.name, value, valid);
 }
 
 } // namespace
@@ -57,8 +65,7 @@ static JsonOption option_of(std::string name, const JsonbValue& value) {
         option.number = pg_call([&] {
             return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value.val.numeric)));
         });
-        option.text = pg_call(
-            [&] { return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric))); });
+        option.text = text_of_numeric(NumericGetDatum(value.val.numeric));
     } else if (value.type == jbvString)
         option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
     else if (value.type == jbvBool)
@@ -121,12 +128,8 @@ OptionValue JsonOption::value(const OptionFacts& option) const {
     }
     if (!number) invalid_option(*this, "Valid values are numbers.");
     if (option.type == OptionType::number) return *number;
-    int64_t integer{};
-    const char* const last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), last, integer);
-    const bool whole = end == last || (*end == '.' && std::all_of(end + 1, last, [](char c) { return c == '0'; }));
-    if (error != std::errc() || !whole || integer > option.max_integer)
-        invalid_option(*this, "Valid values are integers.");
+    const int64_t integer = integer_of(name.c_str(), text);
+    if (integer > option.max_integer) invalid_option(*this, no_integer);
     return integer;
 }
 

@@ -42,10 +42,10 @@ Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
         throw Error(ErrorCode::wrong_type, "model is a Gaussian process, which has no first trees", "",
                     "Leave out trees.");
     boosting::Predictor& trees = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.");
-    const int32 first = PG_GETARG_INT32(2);
-    if (first < 0 || static_cast<size_t>(first) > trees.iterations())
+    const int64 first = Arguments(fcinfo).whole_number(2, "trees");
+    if (first < 0 || static_cast<uint64_t>(first) > trees.iterations())
         throw Error(ErrorCode::invalid_argument,
-                    format("trees must be 0 to %zu, the trees of the model, not %d", trees.iterations(), first));
+                    format("trees must be 0 to %zu, the trees of the model, not %" PRId64, trees.iterations(), first));
     const std::span<const double> scores = trees.scores(cached.values, static_cast<size_t>(first));
     return Float8GetDatum(trees.prediction(scores[0]));
 }

@@ -100,11 +100,11 @@ SampledSource draw_sample(const Source& source, int64 n, int64 seed, RunContext&
 
 } // namespace
 
-// btml.sample_join(source text, n bigint, seed bigint) → setof record
+// btml.sample_join(source text, n numeric, seed numeric) → setof record
 BTML_FUNCTION(btml_sample_join) {
     const Arguments arguments(fcinfo);
     const std::string text = arguments.string(0, "source");
-    const int64 n = arguments.bigint(1, "n"), seed = arguments.bigint(2, "seed");
+    const int64 n = arguments.whole_number(1, "n"), seed = arguments.whole_number(2, "seed");
     if (n < 0)
         throw Error(ErrorCode::invalid_argument, format("n must not be negative, it is %" PRId64, n),
                     "It is the number of rows to draw.");

@@ -99,7 +99,8 @@ void report_error(ValueJoin& values, double estimate, double epsilon, double del
 
 } // namespace
 
-// btml.sketch_norm(source text, value name, sketch_size int, epsilon float8, delta float8, seed bigint, verify boolean)
+// btml.sketch_norm(source text, value name, sketch_size numeric, epsilon float8, delta float8, seed numeric, verify
+// boolean)
 //     → btml.estimate
 BTML_FUNCTION(btml_sketch_norm) {
     const NormRequest request = read_norm_request(NamedArguments(fcinfo));

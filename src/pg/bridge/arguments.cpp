@@ -3,8 +3,12 @@
 #include "core/base/number.hpp"
 #include "pg/bridge/result.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 extern "C" {
 #include "catalog/pg_proc.h"
+#include "utils/numeric.h"
 #include "utils/syscache.h"
 }
 
@@ -12,6 +16,24 @@ namespace btml::pg {
 
 void Arguments::require(int i, const char* name) const {
     if (is_null(i)) throw Error(ErrorCode::null_value, format("argument \"%s\" must not be NULL", name));
+}
+
+std::optional<int64> whole_number(std::string_view text) {
+    int64 integer{};
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, integer);
+    const bool whole = end == last || (*end == '.' && std::all_of(end + 1, last, [](char c) { return c == '0'; }));
+    return error == std::errc() && whole ? std::optional(integer) : std::nullopt;
+}
+
+int64 Arguments::whole_number(int i, const char* name) const {
+    const std::string text = text_of_numeric(datum(i, name));
+    if (const std::optional<int64> integer = pg::whole_number(text)) return *integer;
+    throw Error(ErrorCode::invalid_argument, format("argument \"%s\" must be an integer, not %s", name, text.c_str()));
+}
+
+std::string text_of_numeric(Datum numeric) {
+    return pg_call([=] { return DatumGetCString(DirectFunctionCall1(numeric_out, numeric)); });
 }
 
 std::string Arguments::string(int i, const char* name) const {

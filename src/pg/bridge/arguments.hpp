@@ -8,6 +8,10 @@ namespace btml::pg {
 // Error wrong_type, naming the argument, for an array of more dimensions.
 void require_one_dimension(const ArrayType* array, const char* name);
 
+std::string text_of_numeric(Datum numeric);
+// Reads such a text where it is an integer of 64 bits.
+std::optional<int64> whole_number(std::string_view text);
+
 // Reads arguments by position; names are for error messages.
 class Arguments {
   public:
@@ -22,6 +26,8 @@ class Arguments {
     std::string column(int i, const char* name) const; // of type name
     int integer(int i, const char* name) const { return DatumGetInt32(datum(i, name)); }
     int64 bigint(int i, const char* name) const { return DatumGetInt64(datum(i, name)); }
+    // Of type numeric, to which integers of every type are cast. Error invalid_argument for other numbers.
+    int64 whole_number(int i, const char* name) const;
     double number(int i, const char* name) const { return DatumGetFloat8(datum(i, name)); }
     bool boolean(int i, const char* name) const { return DatumGetBool(datum(i, name)); }
     // name[] without NULLs.
