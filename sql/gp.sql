@@ -259,6 +259,9 @@ SELECT btml.gp_fit('SELECT i % 900 AS a, (i % 49 = 0)::int AS y FROM generate_se
 SELECT btml.gp_fit('SELECT a, b, y, id % 20 = 0 AS held FROM gp.smooth, generate_series(1, 3)', 'y', search => 'none', holdout => 'held') IS NOT NULL AS held_out;
 SET client_min_messages = warning;
 
+-- Where one row outweighs all others, so that trees of a fold have nothing to learn from, no trees are tried.
+SELECT btml.summary(btml.gp_fit('SELECT sqrt(i) AS a, sin(i) AS y, CASE i WHEN 7 THEN 1e20 ELSE 0.5 END AS w FROM generate_series(1, 300) i', 'y', weight => 'w'))->'metrics'->>'mean' AS mean;
+
 -- Where a sum would not fit in memory, auto takes one member alone; asked for, it is refused before the work.
 SET btml.memory_limit = '6MB';
 SELECT btml.summary(btml.gp_fit('SELECT a, b, y FROM gp.smooth', 'y'))->'metrics'->>'combine' AS combine;
