@@ -251,11 +251,16 @@ SELECT count(DISTINCT value) = 320 AS draws, max(abs(value - other)) = 0 AS equa
 SELECT caught('SELECT btml.gp_sample(model, ''SELECT 0.1 AS a, 0.1 AS b, ''''neither'''' AS parity'') FROM gp.ensemble WHERE name = ''kernel_sum''');
 
 SET client_min_messages = notice;
--- Copies of rows, as a join can make them, are told; rows that have the features of others by nature are not, nor copies beside a holdout.
+-- Copies of rows, as a join can make them, are told; rows that have the features of others by nature are not, nor copies beside a holdout. Rows in which
+-- nearly all targets are one number, as of rare events, have the targets of others by chance.
 SELECT btml.gp_fit('SELECT a, b, y FROM gp.smooth, generate_series(1, 1 + (id % 5 = 0)::int)', 'y', search => 'none') IS NOT NULL AS copies;
 SELECT btml.gp_fit('SELECT round(a) AS a, round(b) AS b, y FROM gp.smooth', 'y', search => 'none') IS NOT NULL AS repeated;
+SELECT btml.gp_fit('SELECT i % 900 AS a, (i % 49 = 0)::int AS y FROM generate_series(1, 2700) i', 'y', search => 'none') IS NOT NULL AS rare_events;
 SELECT btml.gp_fit('SELECT a, b, y, id % 20 = 0 AS held FROM gp.smooth, generate_series(1, 3)', 'y', search => 'none', holdout => 'held') IS NOT NULL AS held_out;
 SET client_min_messages = warning;
+
+-- Where one row outweighs all others, so that trees of a fold have nothing to learn from, no trees are tried.
+SELECT btml.summary(btml.gp_fit('SELECT sqrt(i) AS a, sin(i) AS y, CASE i WHEN 7 THEN 1e20 ELSE 0.5 END AS w FROM generate_series(1, 300) i', 'y', weight => 'w'))->'metrics'->>'mean' AS mean;
 
 -- Where a sum would not fit in memory, auto takes one member alone; asked for, it is refused before the work.
 SET btml.memory_limit = '6MB';

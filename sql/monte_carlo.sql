@@ -60,6 +60,7 @@ SELECT (btml.kde_score('SELECT x FROM unnest(ARRAY[0, 1, 3, 7]::float8[]) x', 1e
 SELECT near((btml.kcde_score('SELECT x, 0 AS y FROM unnest(ARRAY[0, 1, 3, 7]::float8[]) x', 'y', 1e-3, 1)).value, 1 / (2 * sqrt(pi())) - 2 / sqrt(2 * pi())) AS constant;
 SELECT (btml.kr_score('SELECT 1 AS x, i % 2 AS y FROM generate_series(1, 4) i', 'y', 0.1)).value AS equal_points, (btml.kr_score('SELECT i AS x, 5 AS y FROM generate_series(1, 4) i', 'y', 0.1)).value AS constant, (btml.kr_score('SELECT i AS x, i AS y FROM generate_series(1, 2) i', 'y', 0.1)).value AS two;
 SELECT (btml.kr_score('SELECT i AS x, CASE WHEN i < 4 THEN i END AS y FROM generate_series(1, 5) i', 'y', 1)).evaluations AS null_targets;
+SELECT (btml.kr_score('SELECT i AS x, nullif(i, 3) AS y FROM generate_series(1, 5) i', 'y', 1)).evaluations AS null_target;
 
 -- Sampled scores of three rows, a constant target, equal points and both are the exact ones.
 SELECT kind, array_agg(near((CASE kind WHEN 'kde' THEN btml.kde_score(source, 0.5, method => 'sampled') WHEN 'kr' THEN btml.kr_score(source, 'y', 0.5, method => 'sampled') ELSE btml.kcde_score(source, 'y', 0.5, 0.3, method => 'sampled') END).value,

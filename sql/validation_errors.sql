@@ -63,6 +63,7 @@ SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)'
 SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', method => 'gp', options => '{"holdout": "held"}'$$);
 SELECT tuned($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', '{"l2": [0, 1]}', holdout => 'held'$$);
 SELECT validated($$'SELECT line, order_held, y FROM orders JOIN lines USING (o)', 'y', options => '{"holdout": "order_held", "trees": 1}'$$);
+SELECT validated($$'SELECT i AS a, i AS y, i = 7 AS held FROM generate_series(1, 50) i', 'y', options => '{"holdout": "held", "trees": 1}'$$);
 SELECT validated($$'SELECT a, y, true AS held FROM t', 'y', options => '{"holdout": "held"}'$$);
 SELECT validated($$'SELECT a, y, part, true AS held FROM t', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
 

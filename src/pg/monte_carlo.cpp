@@ -41,7 +41,9 @@ ScoreRows read_score_rows(const std::string& source, const std::optional<std::st
             return true;
         },
         context);
-    if (skipped) notice(std::to_string(skipped) + " rows with a NULL target are left out");
+    if (skipped)
+        notice(format("%" PRIu64 " row%s with a NULL target %s left out", skipped, skipped == 1 ? "" : "s",
+                      skipped == 1 ? "is" : "are"));
     if (scaled) monte_carlo::standardise(rows, context);
     return rows;
 }

@@ -192,8 +192,8 @@ BTML_FUNCTION(btml_cross_validate) {
     const Contest contest = make_contest(call, Space(), context);
     const Folds& folds = *contest.folds;
     if (folds.withheld_rows > 0)
-        notice(format("%" PRIu64 " rows are in no fold: holdout \"%s\" is true", folds.withheld_rows,
-                      contest.request.holdout->c_str()));
+        notice(format("%" PRIu64 " row%s in no fold: holdout \"%s\" is true", folds.withheld_rows,
+                      folds.withheld_rows == 1 ? " is" : "s are", contest.request.holdout->c_str()));
     const std::vector<Curve> curves = contest.scorer->curves(0, 0, folds.size(), 1, "");
     tell_device_failure(context);
     const Best best = best_of_mean(curves, *contest.scorer);

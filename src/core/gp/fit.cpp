@@ -31,34 +31,66 @@ uint64_t content_hash(const TrainingColumns& columns, size_t row, uint64_t seed)
     return hash_of(hash_of(hash_of_features(columns, row, seed), columns.target[row]), columns.weight_of(row));
 }
 
+struct Key {
+    uint64_t features;
+    double target;
+};
+
+template <class Before>
+void sort_keys(Buffer<Key>& keys, RunContext& context, const Before& before) {
+    std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
+        context.worked(2);
+        return before(a, b);
+    });
+}
+
+// Calls body(begin, end) for runs of keys that have the same value.
+template <class Value, class Body>
+void for_each_run(const Buffer<Key>& keys, const Value& value, const Body& body) {
+    for (size_t begin = 0, end; begin < keys.size(); begin = end) {
+        for (end = begin + 1; end < keys.size() && value(keys[end]) == value(keys[begin]);) end++;
+        body(begin, end);
+    }
+}
+
+// Returns the part of the rows that have the commonest target.
+double commonest_part(Buffer<Key>& keys, RunContext& context) {
+    sort_keys(keys, context, [](const Key& a, const Key& b) { return a.target < b.target; });
+    size_t most = 0;
+    for_each_run(
+        keys, [](const Key& key) { return key.target; },
+        [&](size_t begin, size_t end) { most = std::max(most, end - begin); });
+    return static_cast<double>(most) / static_cast<double>(keys.size());
+}
+
 // Returns a warning where many rows are copies of others, as a join can make them. Rows that have the features of
-// others by nature seldom have their target as well.
+// others by nature seldom have their target as well, but where nearly all rows have one target, as of rare events.
 std::optional<std::string> find_copies(const TrainingColumns& rows, RunContext& context) {
-    static constexpr double min_part = 0.1, min_part_of_repeated = 0.9;
+    static constexpr double min_part = 0.1, min_part_of_repeated = 0.9, min_told_apart = 20;
     const size_t count = rows.rows();
-    struct Key {
-        uint64_t features;
-        double target;
-    };
     Buffer<Key> keys(context.memory(), "copies of rows");
     context.for_each(count, 2 + rows.features.size(), [&](size_t row) {
         keys.push_back({hash_of_features(rows, row, 0), rows.target[row]});
     });
-    std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
-        context.worked(2);
+    const double commonest = commonest_part(keys, context);
+    sort_keys(keys, context, [](const Key& a, const Key& b) {
         return std::pair(a.features, a.target) < std::pair(b.features, b.target);
     });
-    size_t repeated = 0, copies = 0;
-    for (size_t begin = 0, end; begin < count; begin = end) {
-        for (end = begin + 1; end < count && keys[end].features == keys[begin].features;) end++;
-        if (end - begin == 1) continue;
-        repeated += end - begin;
-        if (keys[begin].target == keys[end - 1].target) copies += end - begin;
-    }
-    const auto many = static_cast<double>(copies);
-    if (many < min_part * static_cast<double>(count) || many < min_part_of_repeated * static_cast<double>(repeated))
+    double repeated = 0, copies = 0, by_chance = 0;
+    for_each_run(
+        keys, [](const Key& key) { return key.features; },
+        [&](size_t begin, size_t end) {
+            if (end - begin == 1) return;
+            const auto of_run = static_cast<double>(end - begin);
+            repeated += of_run;
+            by_chance += of_run * std::pow(commonest, of_run - 1); // at most
+            if (keys[begin].target == keys[end - 1].target) copies += of_run;
+        });
+    const double told_apart = repeated - by_chance; // copies alone would have one target in these
+    if (copies < min_part * static_cast<double>(count) || told_apart < min_told_apart ||
+        copies - by_chance < min_part_of_repeated * told_apart)
         return std::nullopt;
-    return format("%zu of %zu rows have the features and the target of another: copies tell nothing of the noise, and "
+    return format("%.0f of %zu rows have the features and the target of another: copies tell nothing of the noise, and "
                   "predictions are surer than they should be; fit distinct rows, or hold out all copies of a row",
                   copies, count);
 }

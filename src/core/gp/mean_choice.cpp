@@ -1,5 +1,6 @@
 #include "core/gp/mean_choice.hpp"
 
+#include "core/base/nothing_to_train_on.hpp"
 #include "core/base/rng.hpp"
 #include "core/gp/encoding_choice.hpp"
 #include "core/gp/fit_scores.hpp"
@@ -293,7 +294,8 @@ bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     return are_better("over boosted trees", over_trees);
 }
 
-// Where the choice is open, memory may be too little for trees.
+// Where the choice is open, memory may be too little for trees, and a fold may have no row with a weight that counts
+// beside those of others.
 std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
     const size_t count = rows.training.rows();
     const bool is_open = is_mean_open(options_, count);
@@ -312,6 +314,9 @@ std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
         TreesFit trees = fit_all();
         if (is_open && count <= few_rows && (is_constant(trees) || !worth_it(&trees))) return std::nullopt;
         return trees;
+    } catch (const NothingToTrainOn&) {
+        if (!is_open) throw;
+        return std::nullopt;
     } catch (const Error& error) {
         if (!is_open || error.code() != ErrorCode::memory_limit) throw;
         return std::nullopt;
