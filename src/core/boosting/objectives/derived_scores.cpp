@@ -221,9 +221,12 @@ int DerivedScores::packed_bits() const {
     return training_.weighted() || bits + bits_of_weight(static_cast<double>(training_.train_rows())) > 63 ? 0 : bits;
 }
 
+int DerivedScores::residual_bits() const {
+    return std::min(derivative_bits, max_sum_bits - bits_of_weight(training_.train_count() * training_.count_unit()));
+}
+
 void DerivedScores::choose_grids(const Found& found) {
-    const double weight = training_.train_count() * training_.count_unit();
-    residual_grid_ = grid_of(found.residual, std::min(derivative_bits, max_sum_bits - bits_of_weight(weight)));
+    residual_grid_ = grid_of(found.residual, residual_bits());
     hessian_grid_ = grid_of(found.hessian, hessian_bits_);
 }
 
