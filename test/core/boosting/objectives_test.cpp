@@ -383,6 +383,38 @@ TEST(Objectives, FarTargetsLeaveOtherMeans) {
         }
 }
 
+// Returns the median error of the score over all rows but the first, which has this weight.
+double error_beside_weight(double heavy, ObjectiveNumber objective) {
+    PlainData data = materialise(random_data({.rows = 2000, .dimensions = 0, .features = 2, .categories = false}, 5));
+    Random random(7);
+    data.holdout_table = -1;
+    data.weight.assign(data.rows, 1);
+    data.weight[0] = heavy;
+    std::vector<double> scores;
+    for (size_t row = 0; row < data.rows; row++) {
+        for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
+        scores.push_back(std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row]);
+        data.target[row] = objective == ObjectiveNumber::poisson ? std::exp(scores[row]) : scores[row];
+    }
+    Options options;
+    options.objective = objective;
+    options.trees = 100;
+    const Model model = fit_plain(data, options);
+    std::vector<double> errors;
+    for (size_t row = 1; row < data.rows; row++)
+        errors.push_back(std::fabs(scores_by_walking(model, data.features_of(row))[0] - scores[row]));
+    std::ranges::nth_element(errors, errors.begin() + static_cast<ptrdiff_t>(errors.size() / 2));
+    return errors[errors.size() / 2];
+}
+
+TEST(Objectives, OneRowWithMostOfTheWeightLeavesOthers) {
+    for (const ObjectiveNumber objective :
+         {ObjectiveNumber::squared, ObjectiveNumber::absolute, ObjectiveNumber::huber, ObjectiveNumber::poisson})
+        for (const double heavy : {1e4, 1e6, 1e8, 1e10, 1e12})
+            EXPECT_LT(error_beside_weight(heavy, objective), 1.5 * error_beside_weight(1, objective) + 0.003)
+                << name_of(objective) << ' ' << heavy;
+}
+
 // Squared loss holds residuals in another way where few targets are far from all others.
 TEST(Objectives, FarTargetsOfSquaredLossChangeNoPromise) {
     for (uint64_t seed = 0; seed < 40; seed++) {

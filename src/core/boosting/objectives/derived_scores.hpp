@@ -1,7 +1,7 @@
 // Losses whose leaves take a Newton step: every row's residual (minus the derivative of its loss by its score) and
 // hessian are computed from its score before each tree.
 //
-// A score is an integer on a grid of 2^-36. Residuals and hessians are integers of at most 30 bits on grids of powers
+// A score is an integer on a grid of 2^-36. Residuals and hessians are integers of mostly 30 bits on grids of powers
 // of two, chosen for each tree from the largest of either, and from the weight of all rows: every sum of a tree is
 // below 2^62 and exact, and with it the model, as for squared loss. Losses are summed exactly, too. Beside far targets
 // SingleScores bounds derivatives first, so that usual ones have places on the grids.

@@ -1,8 +1,8 @@
 // Scores of losses with one score a row.
 //
-// Where the mean is e^score, few targets may be far above all others. The base is that of the others then, because trees
-// would take hundreds of steps to come back to them from the mean of all. Rows with far derivatives count as rows of
-// less weight do: both derivatives are divided by the same number, so that the step of a leaf of theirs stays.
+// Where the mean is e^score, few targets may be far above all others. The base is that of the others then, because
+// trees would take hundreds of steps to come back to them from the mean of all. Rows with far derivatives count as rows
+// of less weight do: both derivatives are divided by the same number, so that the step of a leaf of theirs stays.
 #include "core/base/elementary.hpp"
 #include "core/base/usual_range.hpp"
 #include "core/boosting/objectives/derived_scores.hpp"
@@ -177,7 +177,7 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
 
 // Returns the largest magnitude beside which the median one has at least ten of a row's bits.
 double SingleScores::most_beside_usual(float Derivative::*part, int bits) const {
-    constexpr int usual_bits = 10;
+    const int usual_bits = 10 + training_.bits_for_light_rows();
     const int64_t median = weighted_quantile(0.5, 31, team_, [&](const auto& visit) {
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(std::bit_cast<int32_t>(std::fabs(derivatives_[row].*part)), training_.weight(row), worker);
