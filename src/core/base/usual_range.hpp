@@ -6,35 +6,48 @@
 
 namespace btml {
 
-// Returns the lower median. for_each_number(body) calls body(x) for every number, one at least.
+// Returns the lower median. for_each_number(body) calls body(x, weight, worker) for every number, one at least.
+template <class ForEachNumber>
+double median_of(size_t workers, Peers* peers, const ForEachNumber& for_each_number) {
+    return from_ordered_bits(weighted_quantile(0.5, 63, workers, peers, [&](const auto& visit) {
+        for_each_number([&](double x, int64_t weight, int worker) { visit(ordered_bits(x), weight, worker); });
+    }));
+}
+
+// for_each_number(body) calls body(x) for every number, one at least.
 template <class ForEachNumber>
 double median_of(const ForEachNumber& for_each_number) {
-    return from_ordered_bits(weighted_quantile(0.5, 63, 1, nullptr, [&](const auto& visit) {
-        for_each_number([&](double x) { visit(ordered_bits(x), 1, 0); });
-    }));
+    return median_of(1, nullptr, [&](const auto& body) { for_each_number([&](double x) { body(x, 1, 0); }); });
 }
 
 struct UsualRange {
     double median = 0, reach = 0;
 
+    double upper() const { return median + reach; }
     bool contains(double x) const { return std::abs(x - median) <= reach; }
 };
 
 // The range reaches 1,000 times as far from the median as half of the numbers do that differ from it. So numbers with
-// heavy tails are in it, as are few values beside many equal ones.
+// heavy tails are in it, as are few values beside many equal ones. for_each_number is as above.
 template <class ForEachNumber>
-UsualRange usual_range(const ForEachNumber& for_each_number) {
+UsualRange usual_range(size_t workers, Peers* peers, const ForEachNumber& for_each_number) {
     constexpr double far = 1000;
-    const double median = median_of(for_each_number);
-    bool varies = false;
-    for_each_number([&](double x) { varies = varies || x != median; });
-    if (!varies) return {median, 0};
+    const double median = median_of(workers, peers, for_each_number);
     const auto for_each_difference = [&](const auto& body) {
-        for_each_number([&](double x) {
-            if (x != median) body(std::abs(x - median));
+        for_each_number([&](double x, int64_t weight, int worker) {
+            if (x != median) body(std::abs(x - median), weight, worker);
         });
     };
-    return {median, far * median_of(for_each_difference)};
+    TeamSums<int64_t> differing(workers, peers);
+    for_each_difference([&](double, int64_t weight, int worker) { differing[worker] += weight; });
+    if (differing.total() == 0) return {median, 0};
+    return {median, far * median_of(workers, peers, for_each_difference)};
+}
+
+// for_each_number(body) calls body(x) for every number, one at least.
+template <class ForEachNumber>
+UsualRange usual_range(const ForEachNumber& for_each_number) {
+    return usual_range(1, nullptr, [&](const auto& body) { for_each_number([&](double x) { body(x, 1, 0); }); });
 }
 
 } // namespace btml

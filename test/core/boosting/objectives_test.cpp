@@ -346,6 +346,75 @@ TEST(Objectives, FarTargetsLeaveTheSquaredLossOfOthers) {
     }
 }
 
+// Median error of the score over all rows but the first, the target of which is `far`.
+double error_of_logarithm_beside(double far, ObjectiveNumber objective, double offset) {
+    PlainData data = materialise(random_data({.rows = 2000, .dimensions = 0, .features = 2, .categories = false}, 5));
+    Random random(7);
+    data.holdout_table = -1;
+    data.weight.clear();
+    std::vector<double> scores;
+    for (size_t row = 0; row < data.rows; row++) {
+        for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
+        scores.push_back(std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row]);
+        data.target[row] = std::exp(scores[row] + offset);
+    }
+    if (offset != 0) data.offset.assign(data.rows, offset);
+    if (far != 0) data.target[0] = far;
+    Options options;
+    options.objective = objective;
+    options.trees = 100;
+    const Model model = fit_plain(data, options);
+    std::vector<double> errors;
+    for (size_t row = 1; row < data.rows; row++)
+        errors.push_back(std::fabs(scores_by_walking(model, data.features_of(row))[0] - scores[row]));
+    std::ranges::nth_element(errors, errors.begin() + static_cast<ptrdiff_t>(errors.size() / 2));
+    return errors[errors.size() / 2];
+}
+
+// The base is that of the other targets, and derivatives of other leaves' rows keep their precision.
+TEST(Objectives, FarTargetsLeaveOtherMeans) {
+    for (const ObjectiveNumber objective : {ObjectiveNumber::poisson, ObjectiveNumber::gamma, ObjectiveNumber::tweedie})
+        for (const double offset : {0.0, 3.0}) {
+            const double without = error_of_logarithm_beside(0, objective, offset);
+            EXPECT_LT(without, 0.02) << name_of(objective);
+            for (const double far : {1e6, 1e10, 1e15, 1e25})
+                EXPECT_LT(error_of_logarithm_beside(far, objective, offset), 2 * without + 0.005)
+                    << name_of(objective) << ' ' << far << ' ' << offset << ' ' << without;
+        }
+}
+
+// Returns the median error of the score over all rows but the first, which has this weight.
+double error_beside_weight(double heavy, ObjectiveNumber objective) {
+    PlainData data = materialise(random_data({.rows = 2000, .dimensions = 0, .features = 2, .categories = false}, 5));
+    Random random(7);
+    data.holdout_table = -1;
+    data.weight.assign(data.rows, 1);
+    data.weight[0] = heavy;
+    std::vector<double> scores;
+    for (size_t row = 0; row < data.rows; row++) {
+        for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
+        scores.push_back(std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row]);
+        data.target[row] = objective == ObjectiveNumber::poisson ? std::exp(scores[row]) : scores[row];
+    }
+    Options options;
+    options.objective = objective;
+    options.trees = 100;
+    const Model model = fit_plain(data, options);
+    std::vector<double> errors;
+    for (size_t row = 1; row < data.rows; row++)
+        errors.push_back(std::fabs(scores_by_walking(model, data.features_of(row))[0] - scores[row]));
+    std::ranges::nth_element(errors, errors.begin() + static_cast<ptrdiff_t>(errors.size() / 2));
+    return errors[errors.size() / 2];
+}
+
+TEST(Objectives, OneRowWithMostOfTheWeightLeavesOthers) {
+    for (const ObjectiveNumber objective :
+         {ObjectiveNumber::squared, ObjectiveNumber::absolute, ObjectiveNumber::huber, ObjectiveNumber::poisson})
+        for (const double heavy : {1e4, 1e6, 1e8, 1e10, 1e12})
+            EXPECT_LT(error_beside_weight(heavy, objective), 1.5 * error_beside_weight(1, objective) + 0.003)
+                << name_of(objective) << ' ' << heavy;
+}
+
 // Squared loss holds residuals in another way where few targets are far from all others.
 TEST(Objectives, FarTargetsOfSquaredLossChangeNoPromise) {
     for (uint64_t seed = 0; seed < 40; seed++) {
@@ -368,6 +437,21 @@ TEST(Objectives, FarTargetsOfSquaredLossChangeNoPromise) {
         EXPECT_NEAR(model.log.back().train_loss, sum / total, 1e-6 * sum / total);
         if (HasFailure()) return;
     }
+}
+
+TEST(Objectives, FarTargetsOfMeansChangeNoPromise) {
+    for (const ObjectiveNumber objective : {ObjectiveNumber::poisson, ObjectiveNumber::gamma, ObjectiveNumber::tweedie})
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            SCOPED_TRACE(format("%s, seed %d", name_of(objective), static_cast<int>(seed)));
+            Fit fit(seed, objective);
+            fit.data.target[seed % fit.data.target.size()] = seed % 2 ? 1e25 : 1e12;
+            const std::string bytes = bytes_of(fit_plain(fit.data, fit.options));
+            const PlainData flat = materialise(fit.data);
+            EXPECT_TRUE(bytes == bytes_of(fit_plain(flat, fit.options)));
+            EXPECT_TRUE(bytes == bytes_of(fit_plain(reorder(flat, random_order(flat.rows, seed)), fit.options)));
+            EXPECT_TRUE(bytes == bytes_of(fit_plain(fit.data, fit.options, 3)));
+            if (HasFailure()) return;
+        }
 }
 
 TEST(Objectives, LeavesBesideFarTargetsFollowTheRule) {

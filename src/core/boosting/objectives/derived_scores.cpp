@@ -25,11 +25,12 @@ int grid_of(double largest, int bits) {
 }
 
 // With more bits a row's hessian leaves no room for counts in a sum. They are the same for a weight and so many copies.
-int bits_of_hessian(double total_weight) {
+int bits_of_hessian(const TrainingRows& training) {
     constexpr int min_bits = 18;
-    const int beside_counts = 63 - 2 * bits_of_weight(total_weight);
-    return beside_counts >= min_bits ? std::min(derivative_bits, beside_counts)
-                                     : std::min(derivative_bits, max_sum_bits - bits_of_weight(total_weight));
+    const int weight_bits = bits_of_weight(training.train_count() * training.count_unit());
+    const int beside_counts = 63 - 2 * weight_bits, light = training.bits_for_light_rows();
+    if (light == 0 && beside_counts >= min_bits) return std::min(derivative_bits, beside_counts);
+    return std::min(derivative_bits + light, max_sum_bits - weight_bits);
 }
 
 // The least of some targets.
@@ -52,7 +53,7 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
       target_(std::move(dataset.target)),
       label_weights_(dataset.label_weights),
       derivatives_(context.memory(), "derivatives", training.rows(), Derivative{}),
-      hessian_bits_(bits_of_hessian(training.train_count() * training.count_unit())) {
+      hessian_bits_(bits_of_hessian(training)) {
     if (options.balanced) {
         weigh_labels(dataset.labels.size());
         dataset.label_weights = label_weights_;
@@ -221,9 +222,13 @@ int DerivedScores::packed_bits() const {
     return training_.weighted() || bits + bits_of_weight(static_cast<double>(training_.train_rows())) > 63 ? 0 : bits;
 }
 
+int DerivedScores::residual_bits() const {
+    return std::min(derivative_bits + training_.bits_for_light_rows(),
+                    max_sum_bits - bits_of_weight(training_.train_count() * training_.count_unit()));
+}
+
 void DerivedScores::choose_grids(const Found& found) {
-    const double weight = training_.train_count() * training_.count_unit();
-    residual_grid_ = grid_of(found.residual, std::min(derivative_bits, max_sum_bits - bits_of_weight(weight)));
+    residual_grid_ = grid_of(found.residual, residual_bits());
     hessian_grid_ = grid_of(found.hessian, hessian_bits_);
 }
 

@@ -1,9 +1,10 @@
 // Losses whose leaves take a Newton step: every row's residual (minus the derivative of its loss by its score) and
 // hessian are computed from its score before each tree.
 //
-// A score is an integer on a grid of 2^-36. Residuals and hessians are integers of at most 30 bits on grids of powers
+// A score is an integer on a grid of 2^-36. Residuals and hessians are integers of mostly 30 bits on grids of powers
 // of two, chosen for each tree from the largest of either, and from the weight of all rows: every sum of a tree is
-// below 2^62 and exact, and with it the model, as for squared loss. Losses are summed exactly, too.
+// below 2^62 and exact, and with it the model, as for squared loss. Losses are summed exactly, too. Beside far targets
+// SingleScores bounds derivatives first, so that usual ones have places on the grids.
 #pragma once
 
 #include "core/base/exact_sum.hpp"
@@ -117,6 +118,7 @@ class DerivedScores : public RowScores {
         found.hessian = std::max(found.hessian, hessian);
     }
     void choose_grids(const Found& found);
+    int residual_bits() const; // of a row's residual
     // Takes the grid of losses from the first that are found.
     void start_losses(const Found& found) { loss_grid_ = LossGrid(found.losses.largest); }
     void set_losses(const Found& found);

@@ -34,7 +34,9 @@ struct Form {
     // Says whether a gradient is the residual, at most delta, and not its sign.
     bool clamps() const { return loss == Loss::huber || loss == Loss::squared; }
     // Returns the most bits of a gradient. Those of squared loss are spent half above ordinary residuals, half below.
-    int gradient_bits() const { return loss == Loss::squared ? 48 : 30; }
+    int gradient_bits(const TrainingRows& training) const {
+        return loss == Loss::squared ? 48 : 30 + training.bits_for_light_rows();
+    }
 };
 
 class RenewedScores final : public RowScores {
@@ -118,7 +120,7 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
       team_(team),
       residuals_(context.memory(), "residuals", training.rows()),
       gradient_bits_(
-          std::min(form.gradient_bits(),
+          std::min(form.gradient_bits(training),
                    max_sum_bits - 1 - std::ilogb(std::max(1.0, training.train_count() * training.count_unit())))),
       up_(std::llrint(std::ldexp(form.quantile, gradient_bits_))),
       down_(std::llrint(std::ldexp(1 - form.quantile, gradient_bits_))) {

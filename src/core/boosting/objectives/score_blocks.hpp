@@ -37,8 +37,8 @@ BTML_DISPATCH(void, derive_label, (const LabelRows& of, Derivative* to, BlockSum
 BTML_DISPATCH(void, round_derivatives,
               (const Derivative* derivatives, size_t rows, double residual_scale, double hessian_scale, Stats* to),
               (derivatives, rows, residual_scale, hessian_scale, to));
-// Sets to[i] to what round_derivatives gives times weights[i] · unit, rounded, with a hessian of at least 1 again, and
-// the weight for a count. No product passes 2^50.
+// Sets to[i] to derivatives · scale, rounded likewise, times weights[i] · unit, rounded, with a hessian of at least 1
+// again, and the weight for a count. No product passes 2^50.
 BTML_DISPATCH(void, weigh_derivatives,
               (const Derivative* derivatives, const int64_t* weights, size_t rows, double residual_scale,
                double hessian_scale, double unit, NodeSums* to),

@@ -1,4 +1,10 @@
 // Scores of losses with one score a row.
+//
+// Where the mean is e^score, few targets may be far above all others. The base is that of the others then, because
+// trees would take hundreds of steps to come back to them from the mean of all. Rows with far derivatives count as rows
+// of less weight do: both derivatives are divided by the same number, so that the step of a leaf of theirs stays.
+#include "core/base/elementary.hpp"
+#include "core/base/usual_range.hpp"
 #include "core/boosting/objectives/derived_scores.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
@@ -27,9 +33,10 @@ class SingleScores final : public DerivedScores {
         check_targets([&](double y) { return objective.holds(y); }, objective.valid_targets());
         const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
         if (offset) check_offset(*offset);
+        if (objective.link() == Link::exponential) find_far_targets(offset);
         bases_ = options.bases;
         if (bases_.empty()) {
-            bases_ = {rounded(find_base())};
+            bases_ = {rounded(find_base(offset))};
             if (offset) fit_base(*offset);
         }
         set_scores(offset);
@@ -50,19 +57,26 @@ class SingleScores final : public DerivedScores {
     static constexpr double unit = 1.0 / (int64_t{1} << score_bits);
 
     void check_offset(const Buffer<double>& offset) const;
-    double find_base() const;
+    void find_far_targets(const Buffer<double>* offset);
+    double usual_target(uint32_t row, const Buffer<double>* offset) const;
+    double find_base(const Buffer<double>* offset) const;
     void fit_base(const Buffer<double>& offset);
     void set_scores(const Buffer<double>* offset);
     Found derive(const RowList& rows);
     Found derive_rows();
     void derive_all() {
-        const Found found = derive_rows();
+        Found found = derive_rows();
         set_losses(found);
+        if (has_far_) bound_derivatives(found);
         choose_grids(found);
     }
+    double most_beside_usual(float Derivative::*part, int bits) const;
+    void bound_derivatives(Found& found);
 
     const DerivedObjective& objective_;
     Buffer<int64_t> scores_;
+    double most_usual_ = std::numeric_limits<double>::infinity(); // of targets · e^-offset
+    bool has_far_ = false;                                        // targets that are more
 };
 
 DerivedScores::Found SingleScores::derive(const RowList& rows) {
@@ -97,13 +111,37 @@ void SingleScores::check_offset(const Buffer<double>& offset) const {
                 {}, "It is added to the score before exp: of an exposure, give the logarithm.");
 }
 
-// The score of all rows that is best without offsets.
-double SingleScores::find_base() const {
+// Returns what the target would be without the offset.
+double rate(double target, double offset) {
+    return target * exponential(-offset);
+}
+
+void SingleScores::find_far_targets(const Buffer<double>* offset) {
+    const auto for_each_rate = [&](const auto& body) {
+        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
+            const double own = offset ? (*offset)[training_.target_row(row)] : 0;
+            body(rate(target(row), own), training_.weight(row), worker);
+        });
+    };
+    most_usual_ = usual_range(static_cast<size_t>(team_.size()), team_.peers(), for_each_rate).upper();
+    TeamSums<Largest> largest(team_);
+    for_each_rate([&](double x, int64_t, int worker) { largest[worker] += {x}; });
+    has_far_ = largest.total().number > most_usual_;
+}
+
+// Returns a row's target, or the largest that is not far.
+double SingleScores::usual_target(uint32_t row, const Buffer<double>* offset) const {
+    const double own = offset ? (*offset)[training_.target_row(row)] : 0;
+    return rate(target(row), own) > most_usual_ ? most_usual_ * exponential(own) : target(row);
+}
+
+// Returns the score of all rows that is best without offsets.
+double SingleScores::find_base(const Buffer<double>* offset) const {
     TeamSums<ExactSums> sums(team_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train)
-                sums[worker].trained.add(loss_weight(rows[i]) * target(rows[i]));
+                sums[worker].trained.add(loss_weight(rows[i]) * usual_target(rows[i], offset));
     });
     return objective_.base(sums.total().trained.value() / train_weight_, training_.train_rows());
 }
@@ -119,6 +157,8 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
             for (size_t i = 0; i < rows.count; i++) block.scores[i] = bases_[0] + offset[training_.target_row(rows[i])];
             for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = 0;
             load_targets(rows, block);
+            if (has_far_)
+                for (size_t i = 0; i < rows.count; i++) block.targets[i] = usual_target(rows[i], &offset);
             objective_.derive(block, options_);
             for (size_t i = 0; i < rows.count; i++) {
                 if (training_.role(rows[i]) != Role::train) continue;
@@ -133,6 +173,35 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
         bases_[0] = rounded(before + std::clamp(change, -1.0, 1.0));
         if (std::fabs(bases_[0] - before) < 1e-9) return;
     }
+}
+
+// Returns the largest magnitude beside which the median one has at least ten of a row's bits.
+double SingleScores::most_beside_usual(float Derivative::*part, int bits) const {
+    const int usual_bits = 10 + training_.bits_for_light_rows();
+    const int64_t median = weighted_quantile(0.5, 31, team_, [&](const auto& visit) {
+        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
+            visit(std::bit_cast<int32_t>(std::fabs(derivatives_[row].*part)), training_.weight(row), worker);
+        });
+    });
+    if (median == 0) return std::numeric_limits<float>::max();
+    return std::ldexp(1, std::ilogb(std::bit_cast<float>(static_cast<int32_t>(median))) + bits - usual_bits);
+}
+
+void SingleScores::bound_derivatives(Found& found) {
+    const double most_residual = most_beside_usual(&Derivative::residual, residual_bits());
+    const double most_hessian = most_beside_usual(&Derivative::hessian, hessian_bits_);
+    if (found.residual <= most_residual && found.hessian <= most_hessian) return;
+    TeamSums<Found> bounded(team_);
+    for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
+        Derivative& of = derivatives_[row];
+        const double weight = std::min({1.0, most_residual / std::fabs(of.residual), most_hessian / of.hessian});
+        of = {static_cast<float>(of.residual * weight), static_cast<float>(of.hessian * weight)};
+        bounded[worker].residual = std::max(bounded[worker].residual, std::fabs(of.residual));
+        bounded[worker].hessian = std::max(bounded[worker].hessian, of.hessian);
+    });
+    const Found all = bounded.total();
+    found.residual = all.residual;
+    found.hessian = all.hessian;
 }
 
 void SingleScores::set_scores(const Buffer<double>* offset) {

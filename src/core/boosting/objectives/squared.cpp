@@ -1,6 +1,6 @@
 #include "core/boosting/objectives/squared.hpp"
 
-#include "core/base/weighted_quantile.hpp"
+#include "core/base/usual_range.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/weighing.hpp"
 
@@ -22,11 +22,11 @@ uint128 product(int64_t weighted, int64_t residual) { // never negative: the sig
 }
 
 TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training, ThreadTeam& team) {
-    const double median = from_ordered_bits(weighted_quantile(0.5, 63, team, [&](const auto& visit) {
+    const double median = median_of(static_cast<size_t>(team.size()), team.peers(), [&](const auto& body) {
         for_each_training_row(team, training, [&](uint32_t row, int worker) {
-            visit(ordered_bits(target[training.target_row(row)]), training.weight(row), worker);
+            body(target[training.target_row(row)], training.weight(row), worker);
         });
-    }));
+    });
     const auto difference = [&](uint32_t row) { return target[training.target_row(row)] - median; };
     TeamSums<Largest> largest(team);
     for_each_training_row(team, training,

@@ -33,13 +33,15 @@ double mean_of(int128 sum, int128 count, int scale);
 int grid_for_sums(int trial, double total_weight, double squares, double largest);
 
 // The size of usual numbers, as the fourth power of the mean of their fourth roots, which a few far ones hardly move.
-// The roots are whole numbers, so that the order of the numbers does not matter.
+// Zeros do not count: one row with most of the weight is its own median, and others are not far beside it. The roots
+// are whole numbers, so that the order of the numbers does not matter.
 class UsualSize {
   public:
     UsualSize() = default;
     explicit UsualSize(double largest) : largest_(largest) {}
 
     void add(double number, int64_t weight) {
+        if (number == 0) return;
         const double root = std::sqrt(std::sqrt(std::fabs(number) / largest_));
         roots_ += static_cast<int128>(std::llrint(std::ldexp(root, root_bits))) * weight;
         weight_ += weight;

@@ -6,6 +6,7 @@
 #include "core/boosting/rows/pieces.hpp"
 #include "core/boosting/rows/stats.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace btml::boosting {
@@ -52,6 +53,9 @@ class TrainingRows {
     bool uniform() const { return all_trained() && !weighted(); }
     int scale() const { return scale_; }
     int shift() const { return shift_; }
+    // Returns how many bits derivatives need beside usual ones, so that those of light rows are not lost where sums use
+    // a small part of the weight. Doubles hold products of so many.
+    int bits_for_light_rows() const { return std::clamp(-shift_, 0, 18); }
     double count_unit() const { return count_unit_; } // weight · 2^shift per unit of a count
 
     uint64_t rows() const { return rows_; } // of the join that are held here
