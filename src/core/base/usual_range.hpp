@@ -2,6 +2,7 @@
 // these in them would bring all others together at one point.
 #pragma once
 
+#include "core/base/sample_mean.hpp"
 #include "core/base/weighted_quantile.hpp"
 
 namespace btml {
@@ -35,6 +36,17 @@ UsualRange usual_range(const ForEachNumber& for_each_number) {
         });
     };
     return {median, far * median_of(for_each_difference)};
+}
+
+// Returns the mean of the numbers in their usual range, added up as they come.
+template <class ForEachNumber>
+SampleMean usual_mean(const ForEachNumber& for_each_number) {
+    const UsualRange usual = usual_range(for_each_number);
+    SampleMean mean;
+    for_each_number([&](double x) {
+        if (usual.contains(x)) mean.add(x);
+    });
+    return mean;
 }
 
 } // namespace btml
