@@ -21,8 +21,29 @@ struct UsualRange {
     bool contains(double x) const { return std::abs(x - median) <= reach; }
 };
 
-// The range reaches 1,000 times as far from the median as half of the numbers do that differ from it. So numbers with
-// heavy tails are in it, as are few values beside many equal ones.
+// Says whether the numbers beyond a range are apart from the others: few, or mostly one number, as sentinels are.
+// Others are a part of the column, as where a quantity is near 0 most of the time.
+template <class ForEachNumber>
+bool has_apart(const UsualRange& range, const ForEachNumber& for_each_number) {
+    constexpr double few = 0.05; // of all numbers
+    const auto for_each_beyond = [&](const auto& body) {
+        for_each_number([&](double x) {
+            if (!range.contains(x)) body(x);
+        });
+    };
+    double all = 0, beyond = 0, equal = 0;
+    for_each_number([&](double x) {
+        all++;
+        beyond += !range.contains(x);
+    });
+    if (beyond <= few * all) return true;
+    const double sentinel = median_of(for_each_beyond);
+    for_each_beyond([&](double x) { equal += x == sentinel; });
+    return 2 * equal >= beyond;
+}
+
+// The range reaches 1,000 times as far from the median as half of the numbers do that differ from it, or without end
+// where those beyond it are not apart. So numbers with heavy tails are in it, as are few values beside many equal ones.
 template <class ForEachNumber>
 UsualRange usual_range(const ForEachNumber& for_each_number) {
     constexpr double far = 1000;
@@ -35,7 +56,8 @@ UsualRange usual_range(const ForEachNumber& for_each_number) {
             if (x != median) body(std::abs(x - median));
         });
     };
-    return {median, far * median_of(for_each_difference)};
+    const UsualRange range{median, far * median_of(for_each_difference)};
+    return has_apart(range, for_each_number) ? range : UsualRange{median, std::numeric_limits<double>::infinity()};
 }
 
 // Returns the mean of the numbers in their usual range, added up as they come.

@@ -136,14 +136,14 @@ TEST(ChooseBandwidth, RowsFarFromAllOthersDoNotCount) {
     }
 }
 
-// Where a number of three tenths is far in each of many columns, no row is without one.
+// Where three tenths of the numbers of each of many columns are far, no row is without one.
 TEST(ChooseBandwidth, RowsCountWhereMostAreFarInSomeColumn) {
     QuietContext context(2);
     ScoreRows rows(40, false, context.memory());
     RandomStream random(1, 7);
     for (size_t i = 0; i < 400 * rows.dimensions; i++) {
-        const double far = random.unit() < 0.3 ? 1 : 1e-7;
-        rows.values.push_back(far * normal(random));
+        const bool is_far = random.unit() < 0.3;
+        rows.values.push_back(is_far ? 9999999 : normal(random));
     }
     EXPECT_GT(choose(std::move(rows), kernel_called("gaussian"), context).bandwidth, 0);
 }
