@@ -120,6 +120,7 @@ SELECT btml.boost_fit('SELECT id, i FROM large', 'i', 1, categorical => '{id}') 
 SELECT count(*) FROM btml.density('large', 'SELECT x FROM large LIMIT 1', 1);
 SELECT count(*) FROM btml.kernel_regression('SELECT i, y FROM large', 'y', 'SELECT 9007199254740993 AS i', 1);
 SELECT count(*) FROM btml.exemplars('SELECT id AS a FROM large', 2, passes => 3);
+SELECT (btml.approx_sum('SELECT id FROM large')).std_error;
 SELECT count(btml.predict(model, l)) FROM large l, btml.boost_fit('SELECT i AS id, i AS y FROM large', 'y', 1) model;
 SET client_min_messages = warning;
 

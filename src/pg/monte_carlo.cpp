@@ -153,16 +153,17 @@ NumberKind check_column(const Source& source) {
 // The exact sum of all rows, whatever their order.
 class WholeSum : public RowSink {
   public:
-    WholeSum(NumberKind kind, const char* column) : kind_(kind), column_(column) {}
+    WholeSum(NumberKind kind, const char* column) : kind_(kind), column_{column} {}
 
     void add(const Datum* values, const bool* nulls) override {
         sum_.add(summand(values[0], nulls[0], kind_, column_));
     }
     double sum() const { return sum_.nearest(); }
+    void tell_of_rounded() const { notice_rounded(column_); }
 
   private:
     const NumberKind kind_;
-    const char* const column_;
+    NumberColumn column_;
     ExactSum sum_;
 };
 
@@ -201,6 +202,7 @@ BTML_FUNCTION(btml_approx_sum) {
     if (const auto estimate = by_sampling(source, options, rows, context)) return estimate_datum(fcinfo, *estimate);
     WholeSum exact(kind, source.columns()[0].name.c_str());
     rows += source.read_rows(exact, "summing all rows", context);
+    exact.tell_of_rounded();
     if (!std::isfinite(exact.sum())) throw Error(ErrorCode::out_of_range, "the sum is out of the range of numbers");
     return estimate_datum(fcinfo, {exact.sum(), 0, exact.sum(), exact.sum(), static_cast<int64>(rows)});
 }

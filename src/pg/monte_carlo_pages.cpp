@@ -106,7 +106,7 @@ class DrawnPages {
 class PageTotals : public RowSink {
   public:
     PageTotals(const DrawnPages& pages, NumberKind kind, const char* column, Buffer<double>& totals)
-        : pages_(pages), kind_(kind), column_(column), totals_(totals) {}
+        : pages_(pages), kind_(kind), column_{column}, totals_(totals) {}
 
     void add(const Datum* values, const bool* nulls) override {
         const auto* const place = reinterpret_cast<const ItemPointerData*>(DatumGetPointer(values[1]));
@@ -116,20 +116,19 @@ class PageTotals : public RowSink {
   private:
     const DrawnPages& pages_;
     const NumberKind kind_;
-    const char* const column_;
+    NumberColumn column_;
     Buffer<double>& totals_;
 };
 
 } // namespace
 
-double summand(Datum value, bool null, NumberKind kind, const char* name) {
+double summand(Datum value, bool null, NumberKind kind, NumberColumn& column) {
     if (null) return 0;
-    NumberColumn column{name};
     const double x = kind == NumberKind::numeric ? pg_call([=, &column] { return to_number(value, kind, &column); })
                                                  : to_number(value, kind, &column);
     if (!std::isfinite(x))
         throw Error(ErrorCode::out_of_range,
-                    format("column \"%s\" is %s in a row", name, std::isnan(x) ? "NaN" : "infinite"), "",
+                    format("column \"%s\" is %s in a row", column.name, std::isnan(x) ? "NaN" : "infinite"), "",
                     "Leave such rows out with WHERE.");
     return x;
 }

@@ -31,6 +31,6 @@ class PageSample {
 };
 
 // A finite number, or error out_of_range naming the column; 0 for NULL.
-double summand(Datum value, bool null, NumberKind kind, const char* column);
+double summand(Datum value, bool null, NumberKind kind, NumberColumn& column);
 
 } // namespace btml::pg

@@ -14,6 +14,7 @@ class SampleMean {
         mean_ += difference / ++count_;
         squares_ += difference * (x - mean_);
     }
+    double count() const { return count_; }
     double mean() const { return mean_; } // 0 without numbers
     // Returns the sum of the squared differences from the mean.
     double squares() const { return squares_; }

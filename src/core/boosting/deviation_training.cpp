@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <numeric>
 
 namespace btml::boosting {
 
@@ -101,19 +100,10 @@ void DeviationTraining::take_logarithms() {
         });
 }
 
-// Gives z the mean square 1, those apart that are far from all others: they say nothing of other rows. All are added up
-// in an order of their own, so that the order of rows does not matter.
-void DeviationTraining::calibrate(Model& model, uncertainty::Method method, const Buffer<double>& errors,
-                                  const Buffer<double>& scores) {
-    Buffer<uint32_t> order(context_.memory(), what, errors.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-        context_.worked(1);
-        return std::pair(errors[a], scores[a]) < std::pair(errors[b], scores[b]);
-    });
+// Returns the root of the mean square of z, those apart that are far from all others: they say nothing of other rows.
+static double usual_deviation(const Buffer<double>& sorted_z, RunContext& context) {
     const auto for_each_z = [&](const auto& body) {
-        context_.for_each(order.size(), 4,
-                          [&](size_t i) { body(errors[order[i]] / model.deviation->before_factor(scores[order[i]])); });
+        context.for_each(sorted_z.size(), 1, [&](size_t i) { body(sorted_z[i]); });
     };
     const UsualRange usual = usual_range(for_each_z);
     double squares = 0, count = 0;
@@ -122,13 +112,23 @@ void DeviationTraining::calibrate(Model& model, uncertainty::Method method, cons
         squares += z * z;
         count++;
     });
-    const double factor = std::sqrt(squares / count);
+    return std::sqrt(squares / count);
+}
+
+// Gives usual z the mean square 1. What is found of z does not depend on the order of the rows.
+void DeviationTraining::calibrate(Model& model, uncertainty::Method method, const Buffer<double>& errors,
+                                  const Buffer<double>& scores) {
+    const auto standardised_by = [&](double factor) {
+        uncertainty::StandardisedErrors standardised(context_);
+        context_.for_each(errors.size(), 4, [&](size_t row) {
+            const double deviation = factor * model.deviation->before_factor(scores[row]);
+            standardised.add(errors[row], deviation * deviation);
+        });
+        return standardised;
+    };
+    const double factor = usual_deviation(standardised_by(1).sorted_z(), context_);
     model.deviation->factor = std::isnormal(factor) ? factor : 1;
-    uncertainty::StandardisedErrors standardised(context_);
-    for (const uint32_t row : order) {
-        const double deviation = model.deviation->factor * model.deviation->before_factor(scores[row]);
-        standardised.add(errors[row], deviation * deviation);
-    }
+    const uncertainty::StandardisedErrors standardised = standardised_by(model.deviation->factor);
     model.calibration = uncertainty::calibrate(method, standardised, standardised.likeliest_variances(), context_);
 }
 

@@ -14,10 +14,10 @@ std::vector<size_t> HistogramBuilder::places_of_groups(const BinnedData& data) {
     size_t features = 0;
     for (size_t g = 0; g < data.groups.size(); g++) {
         if (!Records::holds(data.groups[g])) continue;
-        places[g] = features * Records::stride;
+        places[g] = features * bin_stride;
         features += data.groups[g].width;
     }
-    size_t place = Records::rounded_up(features) * Records::stride;
+    size_t place = Records::rounded_up(features) * bin_stride;
     for (size_t g = 0; g < data.groups.size(); g++) {
         if (Records::holds(data.groups[g])) continue;
         places[g] = place;
@@ -31,7 +31,7 @@ size_t HistogramBuilder::packed_places(const BinnedData& data) {
     size_t features = 0;
     for (const BinGroup& group : data.groups)
         if (Records::holds(group)) features += group.width;
-    return Records::rounded_up(features) * Records::stride;
+    return Records::rounded_up(features) * bin_stride;
 }
 
 HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index,

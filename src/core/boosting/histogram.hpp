@@ -83,7 +83,7 @@ class HistogramBuilder {
     static size_t packed_places(const BinnedData& data);
     template <class Sums>
     Sums* accumulators(Worker& worker, const ActiveGroup& group, size_t slot) const {
-        return worker.accumulators.as<Sums>() + places_[group.group] + slot * Records::stride;
+        return worker.accumulators.as<Sums>() + places_[group.group] + slot * bin_stride;
     }
     template <class Sums>
     Sums* sums_of(Worker& worker, const ActiveTable& table) const {

@@ -75,7 +75,7 @@ void Records::select(const std::vector<Place>& features) {
     const size_t first = bytes_of(format_);
     for (const Place& feature : features) {
         const size_t number = (offsets_[feature.group] + feature.slot - first) / features_of_step * features_of_step;
-        const Step step{static_cast<uint32_t>(first + number), static_cast<uint32_t>(number * stride)};
+        const Step step{static_cast<uint32_t>(first + number), static_cast<uint32_t>(number * bin_stride)};
         if (steps_.empty() || steps_.back().bins != step.bins) steps_.push_back(step);
     }
 }
@@ -136,7 +136,7 @@ void Records::add_each(size_t rows, const Row& row, Sum* sums, const Find& find)
             const uint8_t* const bins = record + step->bins;
             Loose* const out = sums + step->sums;
 #pragma GCC unroll 4
-            for (size_t f = 0; f < features_of_step; f++) (out + f * stride)[bins[f]] += value;
+            for (size_t f = 0; f < features_of_step; f++) (out + f * bin_stride)[bins[f]] += value;
         }
     }
 }
@@ -180,7 +180,7 @@ void Records::add(const RowList& rows, const Packing& packing, int64_t* sums) co
 
 void Records::unpack(const Packing& packing, int64_t* packed, Stats* sums) const {
     for (const Step& step : steps_)
-        unpack_sums(packing.count_bit, features_of_step * stride, packed + step.sums, sums + step.sums);
+        unpack_sums(packing.count_bit, features_of_step * bin_stride, packed + step.sums, sums + step.sums);
 }
 
 } // namespace btml::boosting

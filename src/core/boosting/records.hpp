@@ -25,7 +25,6 @@ class Records {
     // Says whether a group's features are in a record.
     static bool holds(const BinGroup& group) { return group.bytes == 1; }
 
-    static constexpr size_t stride = bin_stride; // between the sums of neighbouring features
     // Returns what so many features take with those that are summed beside them for nothing.
     static constexpr size_t rounded_up(size_t features) {
         return (features + features_of_step - 1) / features_of_step * features_of_step;
@@ -37,8 +36,8 @@ class Records {
     // Gives rows their stats. Lists without common rows may be written at the same time.
     void write(const RowList& rows, const Stats* stats);
     void write(const RowList& rows, const NodeSums* stats); // of StatsFormat::tallied
-    // Adds the stats of each row of a list, and `more`, to sums[f · stride + its bin of feature f]: of those that are
-    // held, in the order of groups and slots.
+    // Adds the stats of each row of a list, and `more`, to sums[f · bin_stride + its bin of feature f]: of those that
+    // are held, in the order of groups and slots.
     void add(const RowList& rows, const Stats& more, Stats* sums) const;
     void add(const RowList& rows, const NodeSums& more, NodeSums* sums) const; // of StatsFormat::tallied
     // The same of packed sums, where every hessian is 1.

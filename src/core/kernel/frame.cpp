@@ -15,7 +15,6 @@ constexpr double widest = 1e12;        // bandwidths; beyond, pairs of float32 w
 
 struct Moments {
     SampleMean usual;                                                          // of the keys in their usual range
-    size_t count = 0;                                                          // of these
     double least = std::numeric_limits<double>::infinity(), greatest = -least; // of all keys
 };
 
@@ -23,14 +22,10 @@ Moments moments_of(const Points& keys, const Buffer<uint32_t>& order, size_t k, 
     const auto for_each_number = [&](const auto& body) {
         context.for_each(order.size(), units_of_visit, [&](size_t i) { body(keys.row(order[i])[k]); });
     };
-    const UsualRange usual = usual_range(for_each_number);
-    Moments moments;
+    Moments moments{usual_mean(for_each_number)};
     for_each_number([&](double x) {
         moments.least = std::min(moments.least, x);
         moments.greatest = std::max(moments.greatest, x);
-        if (!usual.contains(x)) return;
-        moments.usual.add(x);
-        moments.count++;
     });
     return moments;
 }
@@ -44,7 +39,7 @@ Coordinates::Coordinates(const Points& keys, const Buffer<uint32_t>& order, doub
         const Moments moments = moments_of(keys, order, k, context);
         double width = bandwidth;
         if (scale == Scale::sd && moments.usual.squares() > 0) {
-            const double sd = std::sqrt(moments.usual.squares() / (moments.count - 1));
+            const double sd = std::sqrt(moments.usual.squares() / (moments.usual.count() - 1));
             width *= sd;
             log_volume += std::log(sd);
         }

@@ -19,20 +19,25 @@ double canonical_ratio(const pairwise::KernelFacts& kernel, double d) {
     return std::exp(log_ratio / (d + 4));
 }
 
-// Keeps the rows that have every number in the column's usual range. One far from all others is likely only at
-// bandwidths that tell no two of them apart, and a far target weighs more than all others.
+// Keeps the rows that have every number in the column's usual range, or all rows where these are not half of them. One
+// far from all others is likely only at bandwidths that tell no two of them apart, and a far target weighs more than
+// all others.
 void drop_far_rows(ScoreRows& rows, RunContext& context) {
     const size_t width = rows.width(), count = rows.size();
     std::vector<UsualRange> usual;
     for (size_t k = 0; k < width && count > 0; k++)
         usual.push_back(usual_range(
             [&](const auto& body) { context.for_each(count, 4, [&](size_t i) { body(rows.row(i)[k]); }); }));
-    size_t kept = 0;
-    context.for_each(count, width, [&](size_t i) {
-        const double* const row = rows.row(i);
+    const auto is_usual = [&](const double* row) {
         for (size_t k = 0; k < width; k++)
-            if (!usual[k].contains(row[k])) return;
-        std::copy_n(row, width, rows.values.data() + width * kept++);
+            if (!usual[k].contains(row[k])) return false;
+        return true;
+    };
+    size_t near = 0, kept = 0;
+    context.for_each(count, width, [&](size_t i) { near += is_usual(rows.row(i)); });
+    if (2 * near < count) return;
+    context.for_each(count, width, [&](size_t i) {
+        if (is_usual(rows.row(i))) std::copy_n(rows.row(i), width, rows.values.data() + width * kept++);
     });
     rows.values.resize(kept * width);
 }

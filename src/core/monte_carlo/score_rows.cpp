@@ -39,15 +39,8 @@ double usual_deviation(const Buffer<double>& numbers, RunContext& context) {
     const auto for_each_number = [&](const auto& body) {
         context.for_each(numbers.size(), 4, [&](size_t i) { body(numbers[i]); });
     };
-    const UsualRange usual = usual_range(for_each_number);
-    SampleMean mean;
-    double count = 0;
-    for_each_number([&](double x) {
-        if (!usual.contains(x)) return;
-        mean.add(x);
-        count++;
-    });
-    return std::sqrt(mean.squares() / count);
+    const SampleMean mean = usual_mean(for_each_number);
+    return std::sqrt(mean.squares() / mean.count());
 }
 
 } // namespace

@@ -31,6 +31,8 @@ TEST(UsualRange, HasAllOfOrdinaryNumbers) {
         [](double u) { return u < 0.5; },
         [](double u) { return u < 0.001 ? 7.0 : 0.0; },
         [](double u) { return u < 0.95 ? 0 : u * 100; },
+        [](double u) { return u < 0.8 ? 1e-4 * u : u * 10; },
+        [](double u) { return std::pow(u, 40) * 10; },
         [](double) { return -3.0; },
     };
     for (size_t c = 0; c < std::size(columns); c++) {
@@ -45,6 +47,7 @@ TEST(UsualRange, LeavesOutFarOnes) {
         [](double u) { return 12 * u; },
         [](double u) { return u < 0.95 ? 0.0 : 1.0; },
         [](double u) { return u < 0.1 ? -9999999 : u; },
+        [](double u) { return u < 0.4 ? -9999999 : u; },
     };
     for (size_t c = 0; c < std::size(columns); c++)
         for (const double far : {9999999.0, -1e15, 1e308, -1e308}) {

@@ -41,7 +41,7 @@ struct Recorded {
         std::map<size_t, size_t> places;
         for (const BinGroup& group : binned.groups)
             if (Records::holds(group))
-                for (const size_t feature : group.features) places.emplace(feature, places.size() * Records::stride);
+                for (const size_t feature : group.features) places.emplace(feature, places.size() * bin_stride);
         return places;
     }
 };
@@ -77,11 +77,11 @@ TEST(Records, SumsOfSomeRowsAndFeatures) {
                 }
         records.select(selected);
         const Stats more{0, static_cast<int64_t>(seed)};
-        std::vector<Stats> sums(Records::rounded_up(places.size()) * Records::stride);
+        std::vector<Stats> sums(Records::rounded_up(places.size()) * bin_stride);
         records.add(list, more, sums.data());
 
         for (const size_t feature : features) {
-            std::vector<Stats> expected(Records::stride);
+            std::vector<Stats> expected(bin_stride);
             const FeatureBins& bins = data.binned.features[feature];
             const uint32_t* ids = data.binned.tables[static_cast<size_t>(bins.table)].ids();
             with_bins(data.binned, bins, [&](const auto& bin_of) {

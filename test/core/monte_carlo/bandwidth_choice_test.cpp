@@ -136,6 +136,18 @@ TEST(ChooseBandwidth, RowsFarFromAllOthersDoNotCount) {
     }
 }
 
+// Where three tenths of the numbers of each of many columns are far, no row is without one.
+TEST(ChooseBandwidth, RowsCountWhereMostAreFarInSomeColumn) {
+    QuietContext context(2);
+    ScoreRows rows(40, false, context.memory());
+    RandomStream random(1, 7);
+    for (size_t i = 0; i < 400 * rows.dimensions; i++) {
+        const bool is_far = random.unit() < 0.3;
+        rows.values.push_back(is_far ? 9999999 : normal(random));
+    }
+    EXPECT_GT(choose(std::move(rows), kernel_called("gaussian"), context).bandwidth, 0);
+}
+
 TEST(ChooseBandwidth, RefusesRowsThatAreAllTheSame) {
     QuietContext context(1);
     ScoreRows rows(1, false, context.memory());

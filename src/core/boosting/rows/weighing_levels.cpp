@@ -12,7 +12,8 @@ using btml::BTML_LEVEL::Doubles;
 using btml::BTML_LEVEL::Integers;
 using btml::BTML_LEVEL::width;
 
-// Adding this to a double below 2^51 leaves its whole number in the lowest bits, rounded as llrint does.
+// Adding this to a double below 2^51 leaves its whole number in the lowest bits, rounded as llrint does. Products are
+// below it, since weights in their units are below 2^11 (scale_of_weights) and numbers at most max_weighed_at_once.
 constexpr double shifter = 0x1.8p52;
 
 int64_t weighed(int64_t weight, double unit, int64_t number) {
