@@ -59,7 +59,12 @@ CREATE TABLE tail_scores AS SELECT kind, mean, holdout, btml.nll_normal(y, (n).m
 FROM tailed, LATERAL (SELECT btml.summary(model)->'calibration' AS s OFFSET 0) c, LATERAL (SELECT y, btml.predict_normal(model, t) AS n, btml.predict_distribution(model, t) AS d FROM tails t WHERE t.kind = tailed.kind AND test) p GROUP BY kind, mean, holdout;
 SELECT kind, bool_and(calibrated < told - 0.2) FILTER (WHERE mean = 'boosted' AND kind IN ('gross', 'contaminated')) AS mended, bool_and(calibrated < zero + 0.05) FILTER (WHERE mean = 'auto') AS as_zero
 FROM tail_scores, LATERAL (SELECT z.calibrated AS zero FROM tail_scores z WHERE z.kind = tail_scores.kind AND z.mean = 'zero' AND z.holdout IS NOT DISTINCT FROM tail_scores.holdout) z GROUP BY kind ORDER BY kind;
-DROP TABLE tails, tailed, tail_scores;
+-- Rows that are alike and agree do not make another of them certain.
+CREATE TABLE rare AS SELECT seed, i, floor(unit(i, 10 * seed) * 3) AS c, (unit(i, 10 * seed + 1) < 0.5)::int AS s, floor(unit(i, 10 * seed + 2) * 4) AS b, i % 5 = 0 AS held,
+    (unit(i, 10 * seed + 3) < greatest(0.02, 0.2 + 0.5 * (unit(i, 10 * seed + 1) < 0.5)::int - 0.1 * floor(unit(i, 10 * seed) * 3)))::int AS y FROM generate_series(1, 600) i, generate_series(1, 8) seed;
+SELECT bool_and(scores[1] < scores[2] + 0.05) AS as_zero FROM generate_series(1, 8) seed, LATERAL (SELECT array_agg((btml.summary(btml.gp_fit(format('SELECT c, s, b, y, held FROM rare WHERE seed = %s', seed), 'y', holdout => 'held', mean => mean))->'metrics'->>'holdout_nll')::float8
+    ORDER BY mean) AS scores FROM unnest('{auto,zero}'::text[]) mean) m;
+DROP TABLE tails, tailed, tail_scores, rare;
 DROP FUNCTION unit;
 -- Errors.
 SELECT arguments || E'\n' || caught(format('SELECT btml.gp_fit(''SELECT a, y FROM stair'', ''y'', %s)', arguments)) || E'\n' FROM unnest(ARRAY['mean => ''trees''', 'mean => ''boosted'', noise => 0.5', 'mean => ''boosted'', signal => 0.5', 'mean => ''boosted'', per_shard => true', 'mean => NULL']) arguments;

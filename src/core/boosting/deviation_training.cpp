@@ -41,13 +41,37 @@ Options options_of_logarithms(const Options& options) {
                 error.detail(), "Use deviation => 'none', or more rows.");
 }
 
-// Returns what takes these errors to logarithms.
-uncertainty::LogSquares log_squares(const std::vector<Buffer<double>>& errors, RunContext& context) {
+// Returns the median distance of targets that follow each other, where one of them is so frequent that rows that are
+// alike may all have it; else 0.
+double step_of(const Buffer<double>& targets, RunContext& context) {
+    static constexpr double min_part = 0.2;
+    Buffer<double> sorted(context.memory(), what, targets.size()), steps(context.memory(), what);
+    std::copy(targets.begin(), targets.end(), sorted.begin());
+    std::sort(sorted.begin(), sorted.end(), [&](double a, double b) {
+        context.worked(1);
+        return a < b;
+    });
+    size_t run = 1, longest = 1;
+    for (size_t i = 1; i < sorted.size(); i++) {
+        run = sorted[i] > sorted[i - 1] ? 1 : run + 1;
+        longest = std::max(longest, run);
+        if (run == 1) steps.push_back(sorted[i] - sorted[i - 1]);
+    }
+    if (steps.size() == 0 || static_cast<double>(longest) < min_part * static_cast<double>(sorted.size())) return 0;
+    double* const middle = steps.begin() + steps.size() / 2;
+    std::nth_element(steps.begin(), middle, steps.end());
+    return *middle;
+}
+
+// Returns what takes these errors to logarithms. Where a few rows that are alike agree, another may be off by a step
+// none the less.
+uncertainty::LogSquares log_squares(const std::vector<Buffer<double>>& errors, double step, RunContext& context) {
     static constexpr double part = 1e-3; // hides ties
+    static constexpr double rows = 20;   // so many may agree by chance
     Buffer<double> magnitudes(context.memory(), what);
     for (const Buffer<double>& fold : errors)
         context.for_each(fold.size(), 1, [&](size_t i) { magnitudes.push_back(std::fabs(fold[i])); });
-    return {std::move(magnitudes), part, context};
+    return {std::move(magnitudes), part, context, step / std::sqrt(rows)};
 }
 
 } // namespace
@@ -56,6 +80,7 @@ DeviationTraining::DeviationTraining(const Dataset& dataset, size_t folds, size_
                                      ThreadTeam& team, RunContext& context)
     : context_(context),
       rows_(dataset.rows),
+      step_(step_of(dataset.target, context)),
       fitting_(dataset, folds, spared, seed, team, context),
       logarithms_(context.memory(), what) {}
 
@@ -92,7 +117,7 @@ Model DeviationTraining::find_best_errors(const Options& options, const BinnedDa
 }
 
 void DeviationTraining::take_logarithms() {
-    const uncertainty::LogSquares squares = log_squares(errors_, context_);
+    const uncertainty::LogSquares squares = log_squares(errors_, step_, context_);
     logarithms_ = Buffer<double>(context_.memory(), what, rows_, 0.0);
     for (size_t part = 0; part < errors_.size(); part++)
         context_.for_each(errors_[part].size(), 4, [&](size_t i) {

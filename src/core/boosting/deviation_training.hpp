@@ -45,6 +45,7 @@ class DeviationTraining {
 
     RunContext& context_;
     const uint64_t rows_; // of the join
+    const double step_;   // between targets that are discrete, else 0
     CrossFitting fitting_;
     std::vector<Buffer<double>> errors_, scores_; // of each part: y − prediction, and the ln of its square as predicted
     Buffer<double> logarithms_;                   // by row of the join

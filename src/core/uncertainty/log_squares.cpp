@@ -7,15 +7,15 @@
 
 namespace btml::uncertainty {
 
-LogSquares::LogSquares(Buffer<double> magnitudes, double part, RunContext& context) {
-    static constexpr double part_of_largest = 1e-6, least = 1e-120;
+LogSquares::LogSquares(Buffer<double> magnitudes, double part, RunContext& context, double least) {
+    static constexpr double part_of_largest = 1e-6, tiny = 1e-120;
     double* const middle = magnitudes.begin() + magnitudes.size() / 2;
     std::nth_element(magnitudes.begin(), middle, magnitudes.end(), [&](double a, double b) {
         context.worked(1);
         return a < b;
     });
     const double largest = *std::max_element(middle, magnitudes.end());
-    floor_ = std::max(*middle > 0 ? part * *middle : part_of_largest * largest, least);
+    floor_ = std::max({*middle > 0 ? part * *middle : part_of_largest * largest, least, tiny});
 }
 
 double LogSquares::of(double error) const {

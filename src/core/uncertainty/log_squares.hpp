@@ -8,8 +8,8 @@ namespace btml::uncertainty {
 class LogSquares {
   public:
     // Takes the magnitudes of all errors, at least one. Their order is lost. The floor is this part of their median, or
-    // a millionth of the largest where the median is 0.
-    LogSquares(Buffer<double> magnitudes, double part, RunContext& context);
+    // a millionth of the largest where the median is 0, and `least` at least.
+    LogSquares(Buffer<double> magnitudes, double part, RunContext& context, double least = 0);
 
     // Returns ln(error² + floor²): errors next to 0, whose logarithms are next to −∞, do not drown all the others.
     double of(double error) const;
