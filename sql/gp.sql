@@ -257,6 +257,8 @@ SELECT btml.gp_fit('SELECT a, b, y FROM gp.smooth, generate_series(1, 1 + (id % 
 SELECT btml.gp_fit('SELECT round(a) AS a, round(b) AS b, y FROM gp.smooth', 'y', search => 'none') IS NOT NULL AS repeated;
 SELECT btml.gp_fit('SELECT i % 900 AS a, (i % 49 = 0)::int AS y FROM generate_series(1, 2700) i', 'y', search => 'none') IS NOT NULL AS rare_events;
 SELECT btml.gp_fit('SELECT a, b, y, id % 20 = 0 AS held FROM gp.smooth, generate_series(1, 3)', 'y', search => 'none', holdout => 'held') IS NOT NULL AS held_out;
+-- Targets that are far from all others are told; tails and few values are not far.
+SELECT what, btml.gp_fit(format('SELECT a, b, %s AS y FROM gp.smooth', what), 'y', search => 'none', mean => 'zero') IS NOT NULL AS fit FROM unnest('{y + CASE id WHEN 7 THEN 1e9 ELSE 0 END,tan(id),id % 2,1}'::text[]) what;
 SET client_min_messages = warning;
 
 -- Where one row outweighs all others, so that trees of a fold have nothing to learn from, no trees are tried.

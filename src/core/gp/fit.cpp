@@ -1,6 +1,7 @@
 #include "core/gp/fit.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/base/usual_range.hpp"
 #include "core/gp/mean_choice.hpp"
 #include "core/gp/trainer.hpp"
 
@@ -145,6 +146,18 @@ double nll_of_constant(const TrainingColumns& training, const TrainingColumns& s
     return (std::log(2 * std::numbers::pi * variance) + mean_square / variance) / 2;
 }
 
+// Returns a warning where targets are far from all others, which a process can only take for noise of every row.
+std::optional<std::string> find_far_targets(const TrainingColumns& rows) {
+    const auto for_each_target = [&](const auto& body) { std::ranges::for_each(rows.target, body); };
+    const UsualRange usual = usual_range(for_each_target);
+    size_t far = 0;
+    for_each_target([&](double y) { far += !usual.contains(y); });
+    if (far == 0) return std::nullopt;
+    return format("%zu of %zu targets are more than 1,000 times as far from the median as half of the others: they "
+                  "count as noise of all rows; leave them out, or give them small weights",
+                  far, rows.rows());
+}
+
 // Checked options, with what they ask for of a dataset.
 struct Task {
     std::vector<Feature> features;
@@ -206,10 +219,11 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
                     "Use it with btml.gp_fit.");
     Task task(dataset, options);
     FitRows rows = task.read(std::move(dataset), options, context);
-    std::optional<std::string> copies;
+    std::optional<std::string> copies, far = find_far_targets(rows.training);
     if (rows.choosing.rows() + rows.calibrating.rows() == 0) copies = find_copies(rows.training, context);
     FitResult result = fit_with_mean(std::move(rows), task.features, options, task.memory, context);
     if (copies) result.warnings.push_back(std::move(*copies));
+    if (far) result.warnings.push_back(std::move(*far));
     task.compare_with_constant(result);
     result.timings.insert(result.timings.begin(), task.timings.begin(), task.timings.end());
     return result;

@@ -28,6 +28,7 @@ bool CalibratedScore::is_better_than(const CalibratedScore& other, size_t rows) 
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context) {
     HeldOutScore sums(context);
+    if (rows.rows() == 0) return sums;
     Predictor::for_each_point(
         model, rows.rows(), [&](size_t i, std::span<double> features) { rows.read_row(i, features); },
         [&](size_t i, Predictor& predictor, std::span<const double> features) {

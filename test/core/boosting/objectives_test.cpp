@@ -346,8 +346,8 @@ TEST(Objectives, FarTargetsLeaveTheSquaredLossOfOthers) {
     }
 }
 
-// Median error of the score over all rows but the first, the target of which is `far`.
-double error_of_logarithm_beside(double far, ObjectiveNumber objective, double offset) {
+// Median error of the score over all rows but the first, the target of which is `far`, or the offset.
+double error_of_logarithm_beside(double far, ObjectiveNumber objective, double offset, double far_offset = 0) {
     PlainData data = materialise(random_data({.rows = 2000, .dimensions = 0, .features = 2, .categories = false}, 5));
     Random random(7);
     data.holdout_table = -1;
@@ -356,10 +356,12 @@ double error_of_logarithm_beside(double far, ObjectiveNumber objective, double o
     for (size_t row = 0; row < data.rows; row++) {
         for (PlainColumn& column : data.columns) column.numbers[row] = random.unit();
         scores.push_back(std::sin(6 * data.columns[0].numbers[row]) + data.columns[1].numbers[row]);
-        data.target[row] = std::exp(scores[row] + offset);
+        const double own = offset != 0 ? offset + 0.1 * static_cast<double>(row % 5) : 0;
+        data.target[row] = std::exp(scores[row] + own);
+        if (offset != 0) data.offset.push_back(own);
     }
-    if (offset != 0) data.offset.assign(data.rows, offset);
     if (far != 0) data.target[0] = far;
+    if (far_offset != 0) data.offset[0] = far_offset;
     Options options;
     options.objective = objective;
     options.trees = 100;
@@ -380,6 +382,10 @@ TEST(Objectives, FarTargetsLeaveOtherMeans) {
             for (const double far : {1e6, 1e10, 1e15, 1e25})
                 EXPECT_LT(error_of_logarithm_beside(far, objective, offset), 2 * without + 0.005)
                     << name_of(objective) << ' ' << far << ' ' << offset << ' ' << without;
+            if (offset == 0) continue;
+            for (const double far : {-700.0, -30.0, 30.0, 300.0, 700.0})
+                EXPECT_LT(error_of_logarithm_beside(0, objective, offset, far), 2 * without + 0.005)
+                    << name_of(objective) << ' ' << far << ' ' << without;
         }
 }
 

@@ -58,6 +58,7 @@ class SingleScores final : public DerivedScores {
 
     void check_offset(const Buffer<double>& offset) const;
     void find_far_targets(const Buffer<double>* offset);
+    void find_far_offsets(const Buffer<double>& offset);
     double usual_target(uint32_t row, const Buffer<double>* offset) const;
     double find_base(const Buffer<double>* offset) const;
     void fit_base(const Buffer<double>& offset);
@@ -76,7 +77,8 @@ class SingleScores final : public DerivedScores {
     const DerivedObjective& objective_;
     Buffer<int64_t> scores_;
     double most_usual_ = std::numeric_limits<double>::infinity(); // of targets · e^-offset
-    bool has_far_ = false;                                        // targets that are more
+    double most_usual_offset_ = std::numeric_limits<double>::infinity();
+    bool has_far_ = false; // targets or offsets that are more
 };
 
 DerivedScores::Found SingleScores::derive(const RowList& rows) {
@@ -127,12 +129,29 @@ void SingleScores::find_far_targets(const Buffer<double>* offset) {
     TeamSums<Largest> largest(team_);
     for_each_rate([&](double x, int64_t, int worker) { largest[worker] += {x}; });
     has_far_ = largest.total().number > most_usual_;
+    if (offset) find_far_offsets(*offset);
 }
 
-// Returns a row's target, or the largest that is not far.
+// What e^offset is, as of an exposure, is usual or far.
+void SingleScores::find_far_offsets(const Buffer<double>& offset) {
+    const auto for_each_exposure = [&](const auto& body) {
+        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
+            body(exponential(offset[training_.target_row(row)]), training_.weight(row), worker);
+        });
+    };
+    const double most = usual_range(static_cast<size_t>(team_.size()), team_.peers(), for_each_exposure).upper();
+    most_usual_offset_ = std::isinf(most) ? most : logarithm(most);
+    TeamSums<Largest> largest(team_);
+    for_each_exposure([&](double x, int64_t, int worker) { largest[worker] += {x}; });
+    has_far_ = has_far_ || largest.total().number > most;
+}
+
+// Returns a row's target, or that of the same rate by an offset that is not far, or the largest rate that is not far.
 double SingleScores::usual_target(uint32_t row, const Buffer<double>* offset) const {
     const double own = offset ? (*offset)[training_.target_row(row)] : 0;
-    return rate(target(row), own) > most_usual_ ? most_usual_ * exponential(own) : target(row);
+    const double of_row = rate(target(row), own);
+    if (of_row <= most_usual_ && own <= most_usual_offset_) return target(row);
+    return std::min(of_row, most_usual_) * exponential(std::min(own, most_usual_offset_));
 }
 
 // Returns the score of all rows that is best without offsets.
@@ -154,7 +173,8 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
         for_each_list([&](const RowList& rows, int worker) {
             DerivativeBlock block;
             block.rows = rows.count;
-            for (size_t i = 0; i < rows.count; i++) block.scores[i] = bases_[0] + offset[training_.target_row(rows[i])];
+            for (size_t i = 0; i < rows.count; i++)
+                block.scores[i] = bases_[0] + std::min(offset[training_.target_row(rows[i])], most_usual_offset_);
             for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = 0;
             load_targets(rows, block);
             if (has_far_)
