@@ -367,8 +367,11 @@ double error_of_logarithm_beside(double far, ObjectiveNumber objective, double o
     options.trees = 100;
     const Model model = fit_plain(data, options);
     std::vector<double> errors;
-    for (size_t row = 1; row < data.rows; row++)
-        errors.push_back(std::fabs(scores_by_walking(model, data.features_of(row))[0] - scores[row]));
+    for (size_t row = 1; row < data.rows; row++) {
+        std::vector<double> features = data.features_of(row);
+        if (!data.offset.empty()) features.push_back(0);
+        errors.push_back(std::fabs(scores_by_walking(model, features)[0] - scores[row]));
+    }
     std::ranges::nth_element(errors, errors.begin() + static_cast<ptrdiff_t>(errors.size() / 2));
     return errors[errors.size() / 2];
 }
