@@ -154,7 +154,7 @@ std::optional<std::string> find_far_targets(const TrainingColumns& rows) {
     for_each_target([&](double y) { far += !usual.contains(y); });
     if (far == 0) return std::nullopt;
     return format("%zu of %zu targets are more than 1,000 times as far from the median as half of the others: they "
-                  "count as noise of all rows; leave them out, or give them small weights",
+                  "count as noise of all rows; leave them out, or give them weight 0",
                   far, rows.rows());
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 namespace btml::uncertainty {
 
@@ -26,11 +28,10 @@ Buffer<double> scaled_squares(std::span<const double> sorted, double largest, Ru
 class Likelihood {
   public:
     Likelihood(std::span<const double> squares, RunContext& context) : squares_(squares), context_(context) {
-        double sum = 0;
-        for (const double square : squares) sum += square;
-        const double mean = sum / static_cast<double>(squares.size());
-        least_ = std::max(mean * 1e-6, 1e-300); // the largest square is 1
-        greatest_ = 4;
+        static constexpr double part = 1e-6, tiny = 1e-300;
+        const double usual = usual_square();
+        least_ = std::max(usual * part, tiny);
+        greatest_ = 4; // the largest square is 1
     }
 
     // Returns the likeliest scale, squared, of a distribution with so many degrees of freedom: the mean of
@@ -53,6 +54,14 @@ class Likelihood {
     }
 
   private:
+    // Returns the median, which one far number does not move, or where most numbers are 0, the mean.
+    double usual_square() const {
+        std::vector<double> squares(squares_.begin(), squares_.end());
+        const auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
+        std::nth_element(squares.begin(), middle, squares.end());
+        if (*middle > 0) return *middle;
+        return std::accumulate(squares.begin(), squares.end(), 0.0) / static_cast<double>(squares.size());
+    }
     double mean_influence(double df, double scale_squared) const {
         context_.worked(squares_.size());
         double sum = 0;

@@ -84,6 +84,17 @@ TEST(StudentT, FindsWhatDrewTheNumbers) {
     EXPECT_NEAR(normal.scale, 3, 0.1);
 }
 
+TEST(StudentT, OneFarNumberLeavesTheScaleOfOthers) {
+    QuietContext context;
+    for (const double far : {1e3, 1e5, 1e9, 1e20, 1e100}) {
+        std::vector<double> z = draws(500, 0.4, 0, 3);
+        z.push_back(far);
+        const StudentT found = likeliest_student_t(z, context);
+        EXPECT_GT(found.scale, 0.2) << far;
+        EXPECT_LT(found.scale, 0.6) << far;
+    }
+}
+
 TEST(StudentT, TiesAndExtremes) {
     QuietContext context;
     const std::vector<double> zeros(10, 0.0);
