@@ -105,14 +105,21 @@ SELECT btml.boost_fit('SELECT x, z, x + z AS y, held FROM noise', 'y', 30, holdo
 SELECT btml.gp_fit('SELECT x, z, y, held FROM noise', 'y', holdout => 'held', noise => 1e-6, mean => 'zero') IS NOT NULL AS process;
 SELECT btml.gp_fit('SELECT x, z, y, held FROM noise', 'y', mean => 'zero') IS NOT NULL AS left_out;
 SET client_min_messages = warning;
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
 -- Integers of every type are counts and seeds, in every function; other numbers are no counts.
 SELECT p.oid::regprocedure FROM pg_proc p, unnest(proargtypes) type WHERE pronamespace = 'btml'::regnamespace AND prokind = 'f' AND type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype);
 SELECT count(DISTINCT model::text) FROM (SELECT btml.boost_fit('noise', 'y', 5, seed => 9223372036854775807) AS model UNION ALL SELECT btml.boost_fit('noise', 'y', 5::smallint, seed => 9223372036854775807) UNION ALL SELECT btml.boost_fit('noise', 'y', 5::bigint, seed => 9223372036854775807)
     UNION ALL SELECT btml.boost_fit('noise', 'y', 5.0, seed => 9223372036854775807) UNION ALL SELECT btml.boost_fit('noise', 'y', '5', seed => 9223372036854775807)) m;
+-- So is JSON of either type, where jsonb may be given, and a parameter without a type.
+SELECT count(DISTINCT model::text) FROM (SELECT btml.boost_fit('noise', 'y', options => '{"trees": 5}') AS model UNION ALL SELECT btml.boost_fit('noise', 'y', options => '{"trees": 5}'::json) UNION ALL SELECT btml.boost_fit('noise', 'y', options => '{"trees": 5}'::jsonb)) m;
+SELECT p.oid::regprocedure FROM pg_proc p, unnest(proargtypes) type WHERE pronamespace = 'btml'::regnamespace AND type IN ('json'::regtype, 'jsonb'::regtype);
+SELECT btml.describe(btml.boost_fit_agg(y, ARRAY[x], '{"trees": 5}'::json)) = btml.describe(btml.boost_fit_agg(y, ARRAY[x], '{"trees": 5}'::jsonb)) AS aggregate, btml.describe(btml.gp_fit_agg(y, ARRAY[x], '{"search": "none"}'::json)) IS NOT NULL AS process FROM noise;
+PREPARE with_options AS SELECT btml.describe(btml.boost_fit('noise', 'y', options => $1)) = btml.describe(btml.boost_fit('noise', 'y', 5)) AS prepared;
+EXECUTE with_options('{"trees": 5}');
+SELECT caught($$SELECT btml.boost_fit('noise', 'y', options => '[1]'::json)$$);
 PREPARE fit(bigint, numeric) AS SELECT btml.describe(btml.boost_fit('noise', 'y', $1, max_leaves => $2)) IS NOT NULL AS prepared;
 EXECUTE fit(5, 7);
-\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
-\i :caught
 \pset format unaligned
 \pset tuples_only on
 SELECT call || E'\n' || caught('SELECT ' || call) || E'\n' AS error FROM unnest(ARRAY['btml.boost_fit(''noise'', ''y'', 2.5)', 'btml.boost_fit(''noise'', ''y'', ''NaN''::numeric)', 'btml.boost_fit(''noise'', ''y'', 3000000000)', 'btml.boost_fit(''noise'', ''y'', seed => 9223372036854775808)', 'btml.boost_fit(''noise'', ''y'', 5, max_bins => -1::bigint)',

@@ -76,3 +76,21 @@ COMMENT ON TYPE btml.estimate IS
 
 CREATE TYPE btml.normal AS (mean float8, sd float8);
 COMMENT ON TYPE btml.normal IS 'a normal distribution: its mean and its standard deviation';
+
+-- Neither json nor jsonb becomes the other by itself, so that an argument of one type refuses the other. This one takes
+-- both, and literals and parameters without a type as well.
+CREATE TYPE btml.json;
+CREATE FUNCTION btml_internal.json_in(cstring) RETURNS btml.json LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'jsonb_in';
+CREATE FUNCTION btml_internal.json_out(btml.json) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'jsonb_out';
+CREATE FUNCTION btml_internal.json_recv(internal) RETURNS btml.json LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'jsonb_recv';
+CREATE FUNCTION btml_internal.json_send(btml.json) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'jsonb_send';
+COMMENT ON FUNCTION btml_internal.json_in(cstring) IS 'input of btml.json, as jsonb_in';
+COMMENT ON FUNCTION btml_internal.json_out(btml.json) IS 'output of btml.json, as jsonb_out';
+COMMENT ON FUNCTION btml_internal.json_recv(internal) IS 'binary input of btml.json, as jsonb_recv';
+COMMENT ON FUNCTION btml_internal.json_send(btml.json) IS 'binary output of btml.json, as jsonb_send';
+CREATE TYPE btml.json (
+    INPUT = btml_internal.json_in, OUTPUT = btml_internal.json_out, RECEIVE = btml_internal.json_recv,
+    SEND = btml_internal.json_send, LIKE = jsonb);
+COMMENT ON TYPE btml.json IS 'an argument that is JSON: json and jsonb are cast to it, and its value is that of a jsonb';
+CREATE CAST (jsonb AS btml.json) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (json AS btml.json) WITH INOUT AS IMPLICIT;

@@ -10,14 +10,14 @@ CREATE FUNCTION btml.boost_fit(source text, target name, trees numeric DEFAULT 1
     weight name DEFAULT NULL, verify boolean DEFAULT false, min_category_rows float8 DEFAULT 10,
     max_split_categories numeric DEFAULT 32,
     objective text DEFAULT 'auto', alpha float8 DEFAULT NULL, power float8 DEFAULT 1.5, positive text DEFAULT NULL,
-    "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights jsonb DEFAULT NULL,
+    "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights btml.json DEFAULT NULL,
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
-    sample_rows numeric DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL,
+    sample_rows numeric DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL,
     start btml.model DEFAULT NULL, deviation text DEFAULT 'none')
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
-COMMENT ON FUNCTION btml.boost_fit(text, name, numeric, float8, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, numeric, jsonb, name[], btml.model, text) IS
+COMMENT ON FUNCTION btml.boost_fit(text, name, numeric, float8, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], btml.model, text) IS
 'gradient boosted trees over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted
 Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; target: numbers, or labels (boolean,
 text, enum); objective: auto (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber,
@@ -34,13 +34,13 @@ CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves numeric DEFAU
     verbose boolean DEFAULT false, weight name DEFAULT NULL, verify boolean DEFAULT false,
     min_category_rows float8 DEFAULT 0, max_split_categories numeric DEFAULT 0,
     objective text DEFAULT 'auto', alpha float8 DEFAULT NULL, power float8 DEFAULT 1.5, positive text DEFAULT NULL,
-    "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights jsonb DEFAULT NULL,
+    "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights btml.json DEFAULT NULL,
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
-    sample_rows numeric DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL)
+    sample_rows numeric DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_tree_fit';
-COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, numeric, jsonb, name[]) IS
+COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[]) IS
 'one regression or classification tree without shrinkage (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithm 1); options as for btml.boost_fit; max_bins 0: every value that occurs is a candidate threshold; every category may go left';
 
 CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)
@@ -75,34 +75,34 @@ COMMENT ON FUNCTION btml.to_sql(btml.model, text, text) IS
 
 -- Training inside GROUP BY. Options may be text as well, so that a literal without a type is not taken for a weight.
 
-CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], btml.json) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate';
-CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb, float8) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], btml.json, float8) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate';
 CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], text) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_text';
-CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], btml.json) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_boolean';
-CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb, float8) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], btml.json, float8) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_boolean';
 CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], text) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_boolean_text';
-CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], btml.json) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_label';
-CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb, float8) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], btml.json, float8) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_label';
 CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], text) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_label_text';
 CREATE FUNCTION btml_internal.boost_fit_final(btml.training_rows) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_final';
-COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], btml.json) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], btml.json, float8) IS 'transition function of btml.boost_fit_agg';
 COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], text) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], btml.json) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], btml.json, float8) IS 'transition function of btml.boost_fit_agg';
 COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], text) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], btml.json) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], btml.json, float8) IS 'transition function of btml.boost_fit_agg';
 COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], text) IS 'transition function of btml.boost_fit_agg';
 COMMENT ON FUNCTION btml_internal.boost_fit_final(btml.training_rows) IS 'final function of btml.boost_fit_agg';
 
@@ -114,11 +114,11 @@ CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], weight float8) (
     SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options jsonb) (
+CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options btml.json) (
     SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options jsonb, weight float8) (
+CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options btml.json, weight float8) (
     SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
@@ -134,11 +134,11 @@ CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], weight float8) (
     SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], options jsonb) (
+CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], options btml.json) (
     SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], options jsonb, weight float8) (
+CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], options btml.json, weight float8) (
     SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
@@ -154,11 +154,11 @@ CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], weight float8) (
     SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options jsonb) (
+CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options btml.json) (
     SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options jsonb, weight float8) (
+CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options btml.json, weight float8) (
     SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
@@ -170,9 +170,9 @@ COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[]) IS
 'boosted trees for each group of any query: y is the target, a number; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], float8) IS
 'the same for a target that is a number, and with what a row counts, not negative';
-COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], jsonb) IS
+COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], btml.json) IS
 'the same with options: a JSON object with names and values of btml.boost_fit''s options trees, learning_rate, max_leaves, max_depth, min_leaf_rows, l1, l2, min_gain, max_bins, row_fraction, feature_fraction, criterion, seed, objective (not rank), alpha, power, positive, class_weights, balanced, max_step and min_leaf_hessian, the same in every row';
-COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], jsonb, float8) IS
+COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], btml.json, float8) IS
 'the same for a target that is a number, with options, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], text) IS
 'the same for a target that is a number, with options as text';
@@ -180,9 +180,9 @@ COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[]) IS
 'boosted trees for each group of any query: y is the target, the probability of true is predicted; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows; a group with one label has a constant model, with a NOTICE';
 COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], float8) IS
 'the same for a target that is boolean, and with what a row counts, not negative';
-COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], jsonb) IS
+COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], btml.json) IS
 'the same for a target that is boolean, with options';
-COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], jsonb, float8) IS
+COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], btml.json, float8) IS
 'the same for a target that is boolean, with options, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], text) IS
 'the same for a target that is boolean, with options as text';
@@ -190,9 +190,9 @@ COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[]) IS
 'boosted trees for each group of any query: y is the target, a label; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows; a group with one label has a constant model, with a NOTICE';
 COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], float8) IS
 'the same for a target that is a label, and with what a row counts, not negative';
-COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], jsonb) IS
+COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], btml.json) IS
 'the same for a target that is a label, with options';
-COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], jsonb, float8) IS
+COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], btml.json, float8) IS
 'the same for a target that is a label, with options, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], text) IS
 'the same for a target that is a label, with options as text';

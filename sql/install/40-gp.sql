@@ -4,13 +4,13 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     bits numeric DEFAULT NULL, members numeric DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
     evaluations numeric DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
-    weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
+    weight name DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars numeric DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
     mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
     inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, jsonb, name[], text, numeric, boolean, text, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, boolean, text, text, text, boolean, text, text) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for
 n rows of the join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
 kernel by way of exemplars, of rows or of exemplar_source (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
@@ -92,24 +92,24 @@ COMMENT ON FUNCTION btml.gp_downdate(btml.model, record, float8) IS
 
 -- Training inside GROUP BY.
 
-CREATE FUNCTION btml_internal.gp_fit_accumulate(btml.training_rows, float8, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.gp_fit_accumulate(btml.training_rows, float8, float8[], btml.json) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_fit_accumulate';
 CREATE FUNCTION btml_internal.gp_fit_final(btml.training_rows) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_fit_final';
-COMMENT ON FUNCTION btml_internal.gp_fit_accumulate(btml.training_rows, float8, float8[], jsonb) IS 'transition function of btml.gp_fit_agg';
+COMMENT ON FUNCTION btml_internal.gp_fit_accumulate(btml.training_rows, float8, float8[], btml.json) IS 'transition function of btml.gp_fit_agg';
 COMMENT ON FUNCTION btml_internal.gp_fit_final(btml.training_rows) IS 'final function of btml.gp_fit_agg';
 
 CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[]) (
     SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.gp_fit_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
+CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options btml.json) (
     SFUNC = btml_internal.gp_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.gp_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
-COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
+COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], btml.json) IS
 'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean, exemplar_objective, varying_noise and inference, the same in every row';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.

@@ -15,10 +15,10 @@ of a Gaussian process by information (3.3), variance (3.4) or prediction; column
 nearest to the exemplar, their mean dissimilarity, the whole set''s utility on an independent sample and its standard error;
 same rows in the same order, options and seed: same exemplars; options: contrib_docs/exemplar.md';
 
-CREATE FUNCTION btml.nearest_exemplar(x float8[], exemplars jsonb, dissimilarity text DEFAULT 'squared_euclidean')
+CREATE FUNCTION btml.nearest_exemplar(x float8[], exemplars btml.json, dissimilarity text DEFAULT 'squared_euclidean')
 RETURNS text
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_nearest_exemplar';
-COMMENT ON FUNCTION btml.nearest_exemplar(float8[], jsonb, text) IS
+COMMENT ON FUNCTION btml.nearest_exemplar(float8[], btml.json, text) IS
 'the id of the exemplar nearest to x, of equally near ones the first; exemplars: a JSON array of objects with "id" and "x", as btml.exemplars_agg returns; dissimilarity: squared_euclidean, euclidean, cosine or manhattan; NULL for a NULL x or NULL or no exemplars';
 
 -- Exemplars inside GROUP BY. The state is a type of ours, so that engines which ship partial aggregates can ship it.

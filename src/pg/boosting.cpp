@@ -411,7 +411,7 @@ FitResult fit_over_rows(const RowCollection& rows, Told& told, RunContext& conte
 
 } // namespace
 
-// btml_internal.boost_fit_accumulate(state, y float8, x float8[], options jsonb [, weight float8]) → state; y and
+// btml_internal.boost_fit_accumulate(state, y float8, x float8[], options btml.json [, weight float8]) → state; y and
 // options may be of other types
 #define BTML_BOOST_FIT_ACCUMULATE(name, kind, form)                                                                    \
     BTML_FUNCTION(btml_boost_fit_accumulate##name) {                                                                   \

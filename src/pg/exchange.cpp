@@ -116,17 +116,17 @@ std::string_view own_text(std::string_view utf8) {
 
 } // namespace
 
-// btml.from_lightgbm(model text [, categories jsonb]) → model
+// btml.from_lightgbm(model text [, categories btml.json]) → model
 BTML_FUNCTION(btml_from_lightgbm) {
     return import_model(fcinfo, "from_lightgbm", read_lightgbm);
 }
 
-// btml.from_xgboost(model text [, categories jsonb]) → model
+// btml.from_xgboost(model text [, categories btml.json]) → model
 BTML_FUNCTION(btml_from_xgboost) {
     return import_model(fcinfo, "from_xgboost", read_xgboost);
 }
 
-// btml.from_xgboost(model bytea [, categories jsonb]) → model
+// btml.from_xgboost(model bytea [, categories btml.json]) → model
 BTML_FUNCTION(btml_from_xgboost_ubjson) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) PG_RETURN_NULL();

@@ -198,7 +198,7 @@ std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<cons
 
 } // namespace
 
-// btml.nearest_exemplar(x float8[], exemplars jsonb, dissimilarity text) → text
+// btml.nearest_exemplar(x float8[], exemplars btml.json, dissimilarity text) → text
 BTML_FUNCTION(btml_nearest_exemplar) {
     const Arguments arguments(fcinfo);
     const std::string dissimilarity = arguments.string(2, "dissimilarity");

@@ -168,7 +168,7 @@ BTML_FUNCTION(btml_gp_regression) {
     return rows.done();
 }
 
-// btml_internal.gp_fit_accumulate(state, y float8, x float8[], options jsonb) → state
+// btml_internal.gp_fit_accumulate(state, y float8, x float8[], options btml.json) → state
 BTML_FUNCTION(btml_gp_fit_accumulate) {
     return accumulate_with_options(fcinfo,
                                    [](const std::string& options) { parse_options(options, gp::options_table); });
