@@ -81,7 +81,7 @@ SELECT call || ': ' || substring(caught('SELECT * FROM btml.' || arguments) FROM
     ('plot', $$plot('SELECT i AS x, x AS y FROM boost_errors.beyond')$$),
     ('record', $$predict(btml.boost_fit('SELECT i AS y, i AS x FROM boost_errors.beyond', 'y', 1), (SELECT b FROM boost_errors.beyond b WHERE i = 1))$$),
     ('permuted', $$permutation_importance(btml.boost_fit('SELECT i AS y, i AS x FROM boost_errors.beyond', 'y', 1), 'SELECT i AS y, x FROM boost_errors.beyond', 'y')$$)) v(call, arguments);
-SELECT caught($$SELECT btml_internal.number(10::numeric ^ 400, 'price')$$);
+SELECT caught($$SELECT btml_internal.number(10::numeric ^ 400, '"price"')$$);
 SELECT caught($$SELECT btml.boost_fit('SELECT i AS y, ''-Infinity''::numeric AS x FROM generate_series(1, 9) i', 'y', 1)$$);
 -- Values of the target and the weight
 SELECT what || E'\n' || fit_error('SELECT * FROM (VALUES (1, 5::float8, true, 1::float8), ' || rows || ') v(x, y, held_out, w)', arguments) || E'\n' FROM (VALUES

@@ -43,13 +43,13 @@ COMMENT ON AGGREGATE btml_internal.hold_rows(bytea, float8[]) IS 'collects rows 
 COMMENT ON AGGREGATE btml_internal.hold_rows(bytea, float8[], text[]) IS 'collects rows of a fit that another server leads, until the transaction ends';
 COMMENT ON AGGREGATE btml_internal.exchange_messages(bytea) IS 'brings messages of the leading server to the rows that this one holds, and answers';
 -- A shipped query makes the numbers that reading the column makes.
-CREATE FUNCTION btml_internal.number(value numeric, column_name text) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_numeric';
+CREATE FUNCTION btml_internal.number(value numeric, column_name json) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_numeric';
 CREATE FUNCTION btml_internal.number(date) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_date';
 CREATE FUNCTION btml_internal.number(time) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_time';
 CREATE FUNCTION btml_internal.number(timestamp) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_timestamp';
 CREATE FUNCTION btml_internal.number(timestamptz) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_timestamp';
 CREATE FUNCTION btml_internal.number(interval) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_interval';
-COMMENT ON FUNCTION btml_internal.number(numeric, text) IS 'the nearest float8; beyond the greatest an error that names the column';
+COMMENT ON FUNCTION btml_internal.number(numeric, json) IS 'the nearest float8; beyond the greatest an error that names the column, a string of JSON, which unlike a text has no collation and can be shipped';
 COMMENT ON FUNCTION btml_internal.number(date) IS 'seconds since 1970, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(time) IS 'seconds since midnight, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(timestamp) IS 'seconds since 1970, as a feature of this type has them';

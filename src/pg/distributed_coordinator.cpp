@@ -14,6 +14,11 @@
 #include <algorithm>
 #include <set>
 
+extern "C" {
+#include "utils/builtins.h"
+#include "utils/json.h"
+}
+
 namespace btml::pg {
 
 using namespace boosting;
@@ -25,6 +30,14 @@ std::string inner_query(const Source& source) {
     return std::string("(\n") + source.analysis().text + "\n)";
 }
 
+// Returns a text as a literal of JSON, which has no collation: with one postgres_fdw would not ship it. May ereport.
+const char* json_literal(const char* text) {
+    StringInfoData json;
+    initStringInfo(&json);
+    escape_json(&json, text);
+    return quote_literal_cstr(json.data);
+}
+
 // The column as a float8, as it would be read here.
 std::string number_expression(const Source::Column& column) {
     const std::string name = "s." + quoted(column.name);
@@ -33,8 +46,8 @@ std::string number_expression(const Source::Column& column) {
     if (kind == NumberKind::float8) return name;
     if (kind == NumberKind::boolean) return name + "::pg_catalog.int4::pg_catalog.float8";
     if (kind == NumberKind::numeric)
-        return format("btml_internal.number(%s, %s)", name.c_str(),
-                      pg_call([&] { return quote_literal_cstr(column.name.c_str()); }));
+        return format("btml_internal.number(%s, %s::pg_catalog.json)", name.c_str(),
+                      pg_call([&] { return json_literal(column.name.c_str()); }));
     if (is_plain_number(kind)) return name + "::pg_catalog.float8";
     return "btml_internal.number(" + name + ")";
 }

@@ -379,10 +379,12 @@ std::vector<std::optional<std::string_view>> texts_of(const Arguments& arguments
 
 } // namespace
 
-// btml_internal.number(value numeric, column_name text) → float8
+// btml_internal.number(value numeric, column_name json) → float8
 BTML_FUNCTION(btml_number_numeric) {
     const Arguments arguments(fcinfo);
-    const std::string name = arguments.string(1, "column_name");
+    const std::string json = arguments.string(1, "column_name");
+    const std::string name =
+        json.substr(std::min<size_t>(1, json.size()), json.size() - std::min<size_t>(2, json.size()));
     NumberColumn column{name.c_str()};
     const Datum value = arguments.datum(0, "value");
     return Float8GetDatum(pg_call([=, &column] { return to_number(value, NumberKind::numeric, &column); }));
