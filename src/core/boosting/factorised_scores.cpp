@@ -1,7 +1,7 @@
 #include "core/boosting/factorised_scores.hpp"
 
 #include "core/base/exact_sum.hpp"
-#include "core/base/weighted_quantile.hpp"
+#include "core/base/usual_range.hpp"
 #include "core/boosting/factorised_allowance.hpp"
 
 #include <numeric>
@@ -80,11 +80,11 @@ void FactorisedScores::choose_grid(const Rows& rows, Buffer<double>& values, Thr
 }
 
 TargetSizes FactorisedScores::sizes_of(const Rows& rows, ThreadTeam& team, RunContext& context) const {
-    const double median = from_ordered_bits(weighted_quantile(0.5, 63, team, [&](const auto& visit) {
+    const double median = median_of(static_cast<size_t>(team.size()), team.peers(), [&](const auto& body) {
         context.for_each(rows.target.size(), 2, [&](uint64_t i) {
-            if (rows.train[i] > 0) visit(ordered_bits(rows.target[i]), weights_.to_count(rows.train[i]), 0);
+            if (rows.train[i] > 0) body(rows.target[i], weights_.to_count(rows.train[i]), 0);
         });
-    }));
+    });
     const double most = largest(
         rows.train, [&](size_t i) { return rows.target[i] - median; }, context);
     if (most == 0) return {};
