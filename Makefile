@@ -18,7 +18,7 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" btml.control)
 WITH_FFTW ?= 1
 core_sources := $(filter-out %$(if $(filter 0,$(WITH_FFTW)),_fftw,_kissfft).cpp,\
     $(sort $(wildcard src/core/*/*.cpp src/core/*/*/*.cpp)))
-pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/bridge/*.cpp src/pg/planner/*.cpp))
+pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/*/*.cpp))
 install_parts := $(sort $(wildcard sql/install/[0-9]*.sql))
 
 objdir := build/module

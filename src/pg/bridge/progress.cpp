@@ -1,7 +1,7 @@
 #include "pg/bridge/progress.hpp"
 
+#include "pg/bridge/guard.hpp"
 #include "pg/bridge/nodes.hpp"
-#include "pg/bridge/result.hpp"
 
 extern "C" {
 #include "access/xact.h"
@@ -156,22 +156,23 @@ static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
     return false;
 }
 
-// btml_internal.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
-BTML_FUNCTION(btml_progress_lines) {
-    ResultRows rows(fcinfo);
+// Returns nothing where the call should have moved or ended by now.
+static std::optional<double> seconds_left(const ProgressSlot& slot) {
+    const double seconds = remaining_seconds(slot) - seconds_between(slot.last_moved, GetCurrentTimestamp());
+    if (seconds < 0) return std::nullopt;
+    return seconds;
+}
+
+std::vector<RunningCall> running_calls() {
+    std::vector<RunningCall> calls;
     ProgressSlots* const all = pg_call([] { return attach(); });
     for (int i = 0; all && i < slot_count; i++) {
         ProgressSlot slot;
-        if (!read_slot(all->slots[i], slot)) continue;
-        // A call that should have moved or ended by now says nothing.
-        const double seconds = remaining_seconds(slot) - seconds_between(slot.last_moved, GetCurrentTimestamp());
-        Interval* const eta = pg_call([] { return allocate<Interval>(); });
-        eta->time = static_cast<TimeOffset>(std::round(seconds)) * USECS_PER_SEC;
-        rows.add_row(static_cast<int>(pg_atomic_read_u32(&slot.pid)), slot.function, slot.phase, slot.done,
-                     null_if(slot.total <= 0, slot.total), SqlValue{TimestampTzGetDatum(slot.started)},
-                     null_if(seconds < 0, SqlValue{IntervalPGetDatum(eta)}));
+        if (read_slot(all->slots[i], slot))
+            calls.push_back({static_cast<int>(pg_atomic_read_u32(&slot.pid)), slot.function, slot.phase, slot.done,
+                             slot.total, slot.started, seconds_left(slot)});
     }
-    return rows.done();
+    return calls;
 }
 
 } // namespace btml::pg

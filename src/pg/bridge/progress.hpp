@@ -2,8 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace btml::pg {
+
+// What other sessions see of a call.
+struct RunningCall {
+    int pid;
+    std::string function, phase;
+    int64_t done, total; // total is 0 or less where the phase does not know it
+    int64_t started;     // as a timestamptz
+    std::optional<double> seconds_left;
+};
+
+// Returns the calls of all sessions.
+std::vector<RunningCall> running_calls();
 
 // One line of the view while it lives. Without a free place in shared memory it does nothing.
 class ProgressLine {

@@ -1,0 +1,31 @@
+// The rows of the view btml.progress.
+#include "pg/bridge/progress.hpp"
+
+#include "pg/bridge/nodes.hpp"
+#include "pg/bridge/result.hpp"
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+namespace btml::pg {
+
+static Interval* interval_of(double seconds) {
+    Interval* const interval = pg_call([] { return allocate<Interval>(); });
+    interval->time = static_cast<TimeOffset>(std::round(seconds)) * USECS_PER_SEC;
+    return interval;
+}
+
+// btml_internal.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
+BTML_FUNCTION(btml_progress_lines) {
+    ResultRows rows(fcinfo);
+    for (const RunningCall& call : running_calls()) {
+        const double seconds = call.seconds_left.value_or(0);
+        rows.add_row(call.pid, call.function, call.phase, call.done, null_if(call.total <= 0, call.total),
+                     SqlValue{TimestampTzGetDatum(call.started)},
+                     null_if(!call.seconds_left, SqlValue{IntervalPGetDatum(interval_of(seconds))}));
+    }
+    return rows.done();
+}
+
+} // namespace btml::pg
