@@ -1,7 +1,7 @@
 // SQL functions of exemplars: btml.exemplars and btml.exemplars_agg.
-#include "core/base/number.hpp"
 #include "core/exemplar/row_sample.hpp"
 #include "core/exemplar/stream_greedy.hpp"
+#include "core/numbers/number.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"

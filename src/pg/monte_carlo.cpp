@@ -1,8 +1,8 @@
 // SQL functions of Monte Carlo sums: btml.kde_score, btml.likelihood_score, btml.kr_score and btml.kcde_score,
 // btml.select_bandwidth and btml.approx_sum.
-#include "core/base/exact_sum.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
+#include "core/numbers/exact_sum.hpp"
 #include "pg/bandwidth_choice.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/guard.hpp"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/base/feature.hpp"
-#include "core/base/number.hpp"
+#include "core/data/feature.hpp"
+#include "core/numbers/number.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
 

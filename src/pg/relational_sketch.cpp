@@ -1,6 +1,6 @@
 // Tensor sketches: btml.sketch_norm, Σ value² over a join, the aggregate btml.tensor_sketch_agg and btml.sketch_inner.
-#include "core/base/number.hpp"
 #include "core/base/run_context.hpp"
+#include "core/numbers/number.hpp"
 #include "core/relational/sketch_hash.hpp"
 #include "core/relational/sketch_size.hpp"
 #include "core/relational/tensor_sketch.hpp"

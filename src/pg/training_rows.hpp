@@ -1,7 +1,7 @@
 // Rows that an aggregate has collected to train on: the SQL type btml.training_rows.
 #pragma once
 
-#include "core/base/row_collection.hpp"
+#include "core/data/row_collection.hpp"
 #include "pg/bridge/guard.hpp"
 
 namespace btml::pg {

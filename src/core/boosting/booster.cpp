@@ -1,6 +1,5 @@
 #include "core/boosting/booster.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/boosting/deviation_training.hpp"
 #include "core/boosting/distributed_set.hpp"
 #include "core/boosting/factorised_set.hpp"
@@ -10,6 +9,7 @@
 #include "core/boosting/shared_categories.hpp"
 #include "core/boosting/training_memory.hpp"
 #include "core/boosting/warm_start.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <numeric>

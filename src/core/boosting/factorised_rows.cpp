@@ -1,6 +1,6 @@
 #include "core/boosting/factorised_rows.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/relational/filtered_join.hpp"
 
 #include <cstring>

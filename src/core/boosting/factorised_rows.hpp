@@ -2,10 +2,10 @@
 // which rows of a table no query over the join tells apart.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/boosting/binning.hpp"
 #include "core/boosting/options.hpp"
 #include "core/boosting/rows/number_grid.hpp"
+#include "core/data/dataset.hpp"
 #include "core/relational/grouped_join.hpp"
 
 #include <functional>

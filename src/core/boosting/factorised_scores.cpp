@@ -1,8 +1,8 @@
 #include "core/boosting/factorised_scores.hpp"
 
-#include "core/base/exact_sum.hpp"
-#include "core/base/usual_range.hpp"
 #include "core/boosting/factorised_allowance.hpp"
+#include "core/numbers/exact_sum.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <numeric>
 

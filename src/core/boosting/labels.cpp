@@ -1,6 +1,6 @@
 #include "core/boosting/labels.hpp"
 
-#include "core/base/nothing_to_train_on.hpp"
+#include "core/data/nothing_to_train_on.hpp"
 
 #include <cmath>
 #include <set>

@@ -1,9 +1,9 @@
 // Labels of a target: their order, their weights, and what an objective makes of the values of a column.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/base/run_context.hpp"
 #include "core/boosting/options.hpp"
+#include "core/data/dataset.hpp"
 
 namespace btml::boosting {
 

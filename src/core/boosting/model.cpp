@@ -1,7 +1,7 @@
 #include "core/boosting/model.hpp"
 
-#include "core/base/number.hpp"
 #include "core/boosting/objectives/objective.hpp"
+#include "core/numbers/number.hpp"
 
 namespace btml::boosting {
 

@@ -1,9 +1,9 @@
 // A boosted ensemble of regression trees: a value that knows its features by name.
 #pragma once
 
-#include "core/base/dataset.hpp"
-#include "core/base/provenance.hpp"
 #include "core/boosting/options.hpp"
+#include "core/data/dataset.hpp"
+#include "core/data/provenance.hpp"
 #include "core/uncertainty/calibration.hpp"
 
 #include <algorithm>

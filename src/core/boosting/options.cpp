@@ -1,7 +1,7 @@
 #include "core/boosting/options.hpp"
 
-#include "core/base/fit_arguments.hpp"
 #include "core/boosting/holdout_metric.hpp"
+#include "core/data/fit_arguments.hpp"
 #include "core/relational/table.hpp"
 
 namespace btml::boosting {

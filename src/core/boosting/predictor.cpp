@@ -1,8 +1,8 @@
 #include "core/boosting/predictor.hpp"
 
 #include "core/base/buffer.hpp"
-#include "core/base/dataset.hpp"
 #include "core/boosting/objectives/objective.hpp"
+#include "core/data/dataset.hpp"
 
 #include <algorithm>
 #include <array>

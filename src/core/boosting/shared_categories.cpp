@@ -1,6 +1,6 @@
 #include "core/boosting/shared_categories.hpp"
 
-#include "core/base/feature.hpp"
+#include "core/data/feature.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // Categories that a feature has beside those of the rows at hand.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/base/peers.hpp"
 #include "core/base/run_context.hpp"
+#include "core/data/dataset.hpp"
 
 namespace btml::boosting {
 

@@ -1,6 +1,6 @@
 #include "core/boosting/sketched_squares.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/relational/tensor_sketch.hpp"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // What training over held rows takes, before it starts.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/boosting/options.hpp"
+#include "core/data/dataset.hpp"
 
 namespace btml::boosting {
 

@@ -1,9 +1,9 @@
 #include "core/exemplar/squared_exponential.hpp"
 
 #include "core/algebra/cholesky.hpp"
-#include "core/base/lbfgs.hpp"
-#include "core/base/rng.hpp"
-#include "core/base/usual_range.hpp"
+#include "core/numbers/lbfgs.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/numbers/usual_range.hpp"
 #include "core/pairwise/distances.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A Gaussian process with the binary tree kernel, or an ensemble of them, as a value that knows its features by name.
 #pragma once
 
-#include "core/base/provenance.hpp"
+#include "core/data/provenance.hpp"
 #include "core/gp/additive/sum_model.hpp"
 #include "core/gp/options.hpp"
 #include "core/gp/sparse/sparse_model.hpp"

@@ -1,6 +1,6 @@
 #include "core/pairwise/distances.hpp"
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 
 namespace btml::pairwise {
 

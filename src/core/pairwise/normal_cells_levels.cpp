@@ -1,6 +1,6 @@
 #include "core/pairwise/normal_cells.hpp"
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 #include "core/pairwise/level_vectors.hpp"
 
 #include <cstring>

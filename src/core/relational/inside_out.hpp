@@ -3,7 +3,7 @@
 // φ_c(ρ) ⊗ the messages of c's children on ρ's keys. (FAQ: Abo Khamis, Ngo, Rudra 2016.)
 #pragma once
 
-#include "core/base/exact_sum.hpp"
+#include "core/numbers/exact_sum.hpp"
 #include "core/relational/join.hpp"
 #include "core/relational/row_blocks.hpp"
 #include "core/relational/semiring.hpp"

@@ -1,6 +1,6 @@
 #include "core/relational/join.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/relational/inside_out.hpp"
 #include "core/relational/key_codes.hpp"
 #include "core/relational/left_join.hpp"

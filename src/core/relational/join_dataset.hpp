@@ -1,7 +1,7 @@
 // Columns of a reduced join as a training set.
 #pragma once
 
-#include "core/base/dataset.hpp"
+#include "core/data/dataset.hpp"
 #include "core/relational/grouped_join.hpp"
 #include "core/relational/join_rows.hpp"
 

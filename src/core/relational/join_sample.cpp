@@ -1,6 +1,6 @@
 #include "core/relational/join_sample.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/relational/row_groups.hpp"
 
 #include <bit>

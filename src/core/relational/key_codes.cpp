@@ -1,6 +1,6 @@
 #include "core/relational/key_codes.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <bit>
 

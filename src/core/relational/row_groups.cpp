@@ -1,6 +1,6 @@
 #include "core/relational/row_groups.hpp"
 
-#include "core/base/dictionary.hpp"
+#include "core/data/dictionary.hpp"
 
 #include <array>
 #include <numeric>

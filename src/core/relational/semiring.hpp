@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/error.hpp"
-#include "core/base/number.hpp"
+#include "core/numbers/number.hpp"
 
 #include <array>
 #include <concepts>

@@ -3,7 +3,7 @@
 // buckets modulo the size of the sketch, its sign the product of the signs.
 #pragma once
 
-#include "core/base/polynomial_hash.hpp"
+#include "core/numbers/polynomial_hash.hpp"
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #include "core/relational/table.hpp"
 
-#include "core/base/dictionary.hpp"
+#include "core/data/dictionary.hpp"
 
 #include <bit>
 #include <numeric>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/base/number.hpp"
+#include "core/numbers/number.hpp"
 #include "core/relational/row_blocks.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "core/uncertainty/student_t.hpp"
 
-#include "core/base/elementary.hpp"
-#include "core/base/student_t.hpp"
+#include "core/numbers/elementary.hpp"
+#include "core/numbers/student_t.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "core/validation/folds.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/validation/options.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "pg/bridge/arguments.hpp"
 
-#include "core/base/number.hpp"
+#include "core/numbers/number.hpp"
 #include "pg/bridge/result.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "pg/bridge/decimal.hpp"
 
-#include "core/base/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 
 extern "C" {
 #include "utils/numeric.h"

@@ -1,7 +1,7 @@
 // Dense numbers for distinct SQL values, in the order of their first appearance.
 #pragma once
 
-#include "core/base/dictionary.hpp"
+#include "core/data/dictionary.hpp"
 #include "core/relational/table.hpp"
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/guard.hpp"

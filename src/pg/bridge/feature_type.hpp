@@ -1,7 +1,7 @@
 // Types of the columns that a model is trained on, and those it takes later in their place.
 #pragma once
 
-#include "core/base/feature.hpp"
+#include "core/data/feature.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/values.hpp"
 

@@ -1,6 +1,6 @@
 #include "pg/bridge/random_blocks.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "pg/bridge/nodes.hpp"
 
 extern "C" {

@@ -1,6 +1,6 @@
 #include "pg/bridge/record.hpp"
 
-#include "core/base/number.hpp"
+#include "core/numbers/number.hpp"
 #include "pg/bridge/feature_type.hpp"
 
 extern "C" {

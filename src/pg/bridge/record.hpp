@@ -1,7 +1,7 @@
 // Features by name from rows of any type.
 #pragma once
 
-#include "core/base/feature.hpp"
+#include "core/data/feature.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/values.hpp"
 

@@ -1,6 +1,6 @@
 #include "pg/bridge/values.hpp"
 
-#include "core/base/number.hpp"
+#include "core/numbers/number.hpp"
 #include "pg/bridge/decimal.hpp"
 #include "pg/bridge/guard.hpp"
 

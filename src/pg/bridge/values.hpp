@@ -1,7 +1,7 @@
 // SQL values as numbers and labels.
 #pragma once
 
-#include "core/base/number.hpp"
+#include "core/numbers/number.hpp"
 #include "pg/bridge/postgres.hpp"
 
 namespace btml::pg {

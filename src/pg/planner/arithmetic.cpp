@@ -1,6 +1,6 @@
 #include "pg/planner/arithmetic.hpp"
 
-#include "core/base/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/relational/streamed/aggregate.hpp"
 #include "pg/bridge/factoriser.hpp"
 #include "pg/planner/factor_type.hpp"

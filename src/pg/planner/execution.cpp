@@ -1,6 +1,6 @@
 #include "pg/planner/execution.hpp"
 
-#include "core/base/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "pg/bridge/decimal.hpp"
 
 #include <exception>

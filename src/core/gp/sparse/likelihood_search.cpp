@@ -1,7 +1,7 @@
 #include "core/gp/sparse/likelihood_search.hpp"
 
 #include "core/algebra/cholesky.hpp"
-#include "core/base/lbfgs.hpp"
+#include "core/numbers/lbfgs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // these in them would bring all others together at one point.
 #pragma once
 
-#include "core/base/sample_mean.hpp"
-#include "core/base/weighted_quantile.hpp"
+#include "core/numbers/sample_mean.hpp"
+#include "core/numbers/weighted_quantile.hpp"
 
 namespace btml {
 

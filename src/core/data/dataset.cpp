@@ -1,6 +1,6 @@
-#include "core/base/dataset.hpp"
+#include "core/data/dataset.hpp"
 
-#include "core/base/nothing_to_train_on.hpp"
+#include "core/data/nothing_to_train_on.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "core/base/row_collection.hpp"
+#include "core/data/row_collection.hpp"
 
 #include "core/base/serial.hpp"
 

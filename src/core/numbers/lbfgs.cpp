@@ -1,4 +1,4 @@
-#include "core/base/lbfgs.hpp"
+#include "core/numbers/lbfgs.hpp"
 
 #include <algorithm>
 #include <cmath>

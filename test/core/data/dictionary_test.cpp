@@ -1,4 +1,4 @@
-#include "core/base/dictionary.hpp"
+#include "core/data/dictionary.hpp"
 
 #include <gtest/gtest.h>
 

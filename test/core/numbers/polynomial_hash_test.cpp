@@ -1,4 +1,4 @@
-#include "core/base/polynomial_hash.hpp"
+#include "core/numbers/polynomial_hash.hpp"
 
 #include "core/relational/sketch_hash.hpp"
 

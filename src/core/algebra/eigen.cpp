@@ -1,4 +1,4 @@
-#include "core/base/eigen.hpp"
+#include "core/algebra/eigen.hpp"
 
 #include "core/base/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/base/exact_sum.hpp"
+#include "core/numbers/exact_sum.hpp"
 
 #include "core/base/serial.hpp"
 

@@ -2,7 +2,7 @@
 // 1981). The values of a polynomial of degree d at any d + 1 points are independent and uniform.
 #pragma once
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "core/base/provenance.hpp"
+#include "core/data/provenance.hpp"
 
 namespace btml {
 

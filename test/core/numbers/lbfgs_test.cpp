@@ -1,5 +1,5 @@
 // Minimising a smooth function.
-#include "core/base/lbfgs.hpp"
+#include "core/numbers/lbfgs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cstring>
 #include <string_view>

@@ -1,5 +1,5 @@
-#include "core/base/number.hpp"
-#include "core/base/rng.hpp"
+#include "core/numbers/number.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "core/base/feature.hpp"
+#include "core/data/feature.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

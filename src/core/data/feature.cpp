@@ -1,4 +1,4 @@
-#include "core/base/feature.hpp"
+#include "core/data/feature.hpp"
 
 #include <charconv>
 #include <cmath>

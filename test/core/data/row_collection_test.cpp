@@ -1,7 +1,7 @@
-#include "core/base/row_collection.hpp"
+#include "core/data/row_collection.hpp"
 
 #include "core/base/error.hpp"
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "core/base/student_t.hpp"
+#include "core/numbers/student_t.hpp"
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 
 #include <cmath>
 #include <numbers>

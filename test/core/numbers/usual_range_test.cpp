@@ -1,6 +1,6 @@
-#include "core/base/usual_range.hpp"
+#include "core/numbers/usual_range.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Training rows collected one by one: the state of an aggregate.
 #pragma once
 
-#include "core/base/dataset.hpp"
+#include "core/data/dataset.hpp"
 
 #include <span>
 #include <string_view>

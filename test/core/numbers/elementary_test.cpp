@@ -1,6 +1,6 @@
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

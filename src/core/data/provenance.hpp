@@ -1,7 +1,7 @@
 // Holds what every model says of where it comes from.
 #pragma once
 
-#include "core/base/feature.hpp"
+#include "core/data/feature.hpp"
 
 namespace btml {
 

@@ -1,9 +1,9 @@
-#include "core/base/exact_sum.hpp"
+#include "core/numbers/exact_sum.hpp"
 
 #include "caught.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/base/serial.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 
