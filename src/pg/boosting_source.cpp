@@ -1,6 +1,6 @@
 #include "pg/boosting_source.hpp"
 
-#include "core/boosting/sketched_squares.hpp"
+#include "core/boosting/factorised/sketched_squares.hpp"
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/values.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/predictor.hpp"
 #include "core/gp/predictor.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/record.hpp"

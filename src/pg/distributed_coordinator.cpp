@@ -1,6 +1,6 @@
 #include "pg/distributed_coordinator.hpp"
 
-#include "core/boosting/shared_categories.hpp"
+#include "core/boosting/binning/shared_categories.hpp"
 #include "core/gp/committee.hpp"
 #include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/function_rights.hpp"

@@ -1,9 +1,9 @@
 // The aggregates btml_internal.hold_rows and btml_internal.exchange_messages, and btml_internal.number: this server's
 // part of a fit that another one leads.
 #include "core/base/resident_holder.hpp"
+#include "core/boosting/binning/shared_categories.hpp"
 #include "core/boosting/booster.hpp"
 #include "core/boosting/labels.hpp"
-#include "core/boosting/shared_categories.hpp"
 #include "core/data/dictionary.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/expanded_state.hpp"

@@ -2,7 +2,7 @@
 //
 //   option_tables page FILE    the page; what stands between <!-- options: TABLE --> and <!-- end --> is that table
 //   option_tables functions    function|parameter|default of every option and argument
-#include "core/boosting/options.hpp"
+#include "core/boosting/trees/options.hpp"
 #include "core/exemplar/options.hpp"
 #include "core/explanation/options.hpp"
 #include "core/gp/options.hpp"

@@ -3,10 +3,10 @@
 
 #include "core/base/peers.hpp"
 #include "core/base/timing.hpp"
-#include "core/boosting/binning.hpp"
-#include "core/boosting/factorised_allowance.hpp"
+#include "core/boosting/binning/binning.hpp"
+#include "core/boosting/factorised/factorised_allowance.hpp"
 #include "core/boosting/findings.hpp"
-#include "core/boosting/model.hpp"
+#include "core/boosting/trees/model.hpp"
 #include "core/data/dataset.hpp"
 #include "core/relational/grouped_join.hpp"
 

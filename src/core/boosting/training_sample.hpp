@@ -1,7 +1,7 @@
 // The part of a join to train on where its rows are not all held.
 #pragma once
 
-#include "core/boosting/model.hpp"
+#include "core/boosting/trees/model.hpp"
 #include "core/relational/join_dataset.hpp"
 
 namespace btml::boosting {

@@ -1,6 +1,6 @@
 #include "core/explanation/options.hpp"
 
-#include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 
 namespace btml::explanation {
 

@@ -1,6 +1,6 @@
 #include "core/validation/gp_scorer.hpp"
 
-#include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/gp/fit.hpp"
 #include "core/gp/predictor.hpp"
 #include "core/numbers/exact_sum.hpp"
