@@ -1,7 +1,7 @@
 #include "pg/boosting_source.hpp"
 
 #include "core/boosting/factorised/sketched_squares.hpp"
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/values.hpp"
 

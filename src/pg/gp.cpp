@@ -3,7 +3,7 @@
 #include "core/gp/predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/update.hpp"
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/record.hpp"
 #include "pg/bridge/result.hpp"

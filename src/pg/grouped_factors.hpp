@@ -1,7 +1,7 @@
 // Factors of a SumProd query over tables of other servers, which send groups of rows in the place of rows.
 #pragma once
 
-#include "core/relational/sum_product.hpp"
+#include "core/relational/queries/sum_product.hpp"
 #include "pg/bridge/source.hpp"
 
 namespace btml::pg {

@@ -1,7 +1,7 @@
 #include "pg/query_points.hpp"
 
-#include "core/relational/join_rows.hpp"
-#include "core/relational/join_sample.hpp"
+#include "core/relational/join/join_rows.hpp"
+#include "core/relational/queries/join_sample.hpp"
 #include "pg/bridge/feature_type.hpp"
 
 namespace btml::pg {

@@ -1,7 +1,7 @@
 // SQL functions over joins: btml.sumprod, btml.sumprod_by and the aggregate btml.sumprod_agg.
 #include "pg/relational.hpp"
 
-#include "core/relational/sum_product.hpp"
+#include "core/relational/queries/sum_product.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/number_array.hpp"

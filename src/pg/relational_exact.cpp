@@ -1,6 +1,6 @@
 // btml.sumprod_exact and btml.sumprod_exact_by: sums of products of integers and numerics to the last digit. They are
 // ordinary aggregates over the source, which the planner factorizes as it would in any query.
-#include "core/relational/sum_product.hpp"
+#include "core/relational/queries/sum_product.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"

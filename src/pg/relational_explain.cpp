@@ -1,6 +1,6 @@
 // btml.explain_join: what became of a source, as lines of text.
 #include "core/boosting/strategy.hpp"
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/citus.hpp"

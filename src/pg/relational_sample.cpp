@@ -1,5 +1,5 @@
 // btml.sample_join: rows of a join that is not built, uniformly and without replacement.
-#include "core/relational/join_sample.hpp"
+#include "core/relational/queries/join_sample.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"

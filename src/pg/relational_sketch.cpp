@@ -1,9 +1,9 @@
 // Tensor sketches: btml.sketch_norm, Σ value² over a join, the aggregate btml.tensor_sketch_agg and btml.sketch_inner.
 #include "core/base/run_context.hpp"
 #include "core/numbers/number.hpp"
-#include "core/relational/sketch_hash.hpp"
-#include "core/relational/sketch_size.hpp"
-#include "core/relational/tensor_sketch.hpp"
+#include "core/relational/queries/sketch_hash.hpp"
+#include "core/relational/queries/sketch_size.hpp"
+#include "core/relational/queries/tensor_sketch.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/number_array.hpp"

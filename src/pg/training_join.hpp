@@ -1,8 +1,8 @@
 // Reads what a model is trained on: a source's join, and the part that each of its columns plays.
 #pragma once
 
-#include "core/relational/join.hpp"
-#include "core/relational/join_dataset.hpp"
+#include "core/relational/join/join.hpp"
+#include "core/relational/join/join_dataset.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/fit_arguments.hpp"
 

@@ -1,5 +1,5 @@
 // SQL functions that validate and tune fits: btml.cross_validate and btml.tune.
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "core/validation/boosted_scorer.hpp"
 #include "core/validation/fold_labels.hpp"
 #include "core/validation/gp_scorer.hpp"

@@ -10,7 +10,7 @@
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
 #include "core/plot/options.hpp"
-#include "core/relational/sketch_size.hpp"
+#include "core/relational/queries/sketch_size.hpp"
 #include "core/validation/options.hpp"
 
 #include <cstdio>

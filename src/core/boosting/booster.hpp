@@ -8,7 +8,7 @@
 #include "core/boosting/findings.hpp"
 #include "core/boosting/trees/model.hpp"
 #include "core/data/dataset.hpp"
-#include "core/relational/grouped_join.hpp"
+#include "core/relational/join/grouped_join.hpp"
 
 namespace btml::boosting {
 

@@ -3,7 +3,7 @@
 
 #include "core/boosting/factorised/factorised_allowance.hpp"
 #include "core/boosting/trees/model.hpp"
-#include "core/relational/join.hpp"
+#include "core/relational/join/join.hpp"
 
 namespace btml::boosting {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/boosting/trees/model.hpp"
-#include "core/relational/join_dataset.hpp"
+#include "core/relational/join/join_dataset.hpp"
 
 namespace btml::boosting {
 

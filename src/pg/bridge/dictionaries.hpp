@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/dictionary.hpp"
-#include "core/relational/table.hpp"
+#include "core/relational/join/table.hpp"
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/values.hpp"

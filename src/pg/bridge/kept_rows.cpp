@@ -1,6 +1,6 @@
 #include "pg/bridge/kept_rows.hpp"
 
-#include "core/relational/sketch_hash.hpp"
+#include "core/relational/queries/sketch_hash.hpp"
 
 extern "C" {
 #include "access/detoast.h"

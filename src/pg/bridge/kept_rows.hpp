@@ -1,7 +1,7 @@
 // Rows of a query kept as they are, to take some of them out afterwards by their numbers.
 #pragma once
 
-#include "core/relational/table.hpp"
+#include "core/relational/join/table.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/values.hpp"
 

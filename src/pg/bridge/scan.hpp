@@ -1,7 +1,7 @@
 // Running one query of a source into columns.
 #pragma once
 
-#include "core/relational/table.hpp"
+#include "core/relational/join/table.hpp"
 #include "pg/bridge/dictionaries.hpp"
 #include "pg/bridge/kept_rows.hpp"
 #include "pg/bridge/values.hpp"

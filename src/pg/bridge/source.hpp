@@ -1,7 +1,7 @@
 // A source: a table, a view or a SELECT, analysed into a join and read into columns.
 #pragma once
 
-#include "core/relational/join.hpp"
+#include "core/relational/join/join.hpp"
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/dictionaries.hpp"
 #include "pg/bridge/kept_rows.hpp"

@@ -3,7 +3,7 @@
 #include "caught.hpp"
 #include "core/boosting/factorised/factorised_set.hpp"
 #include "core/boosting/strategy.hpp"
-#include "core/relational/join_dataset.hpp"
+#include "core/relational/join/join_dataset.hpp"
 #include "relational/random_join.hpp"
 
 #include <gtest/gtest.h>

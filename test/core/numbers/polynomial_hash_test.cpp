@@ -1,6 +1,6 @@
 #include "core/numbers/polynomial_hash.hpp"
 
-#include "core/relational/sketch_hash.hpp"
+#include "core/relational/queries/sketch_hash.hpp"
 
 #include <gtest/gtest.h>
 

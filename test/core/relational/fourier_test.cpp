@@ -1,4 +1,4 @@
-#include "core/relational/fourier.hpp"
+#include "core/relational/queries/fourier.hpp"
 
 #include "caught.hpp"
 #include "core/numbers/rng.hpp"

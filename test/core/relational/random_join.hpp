@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/numbers/rng.hpp"
-#include "core/relational/join.hpp"
+#include "core/relational/join/join.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "core/boosting/factorised/factorised_rows.hpp"
 
 #include "core/numbers/rng.hpp"
-#include "core/relational/filtered_join.hpp"
+#include "core/relational/filtered/filtered_join.hpp"
 
 #include <cstring>
 #include <numeric>

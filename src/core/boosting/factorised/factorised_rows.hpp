@@ -6,7 +6,7 @@
 #include "core/boosting/rows/number_grid.hpp"
 #include "core/boosting/trees/options.hpp"
 #include "core/data/dataset.hpp"
-#include "core/relational/grouped_join.hpp"
+#include "core/relational/join/grouped_join.hpp"
 
 #include <functional>
 

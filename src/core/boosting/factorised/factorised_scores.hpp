@@ -4,7 +4,7 @@
 #include "core/boosting/factorised/factorised_rows.hpp"
 #include "core/boosting/growing/training_set.hpp"
 #include "core/boosting/objectives/squared.hpp"
-#include "core/relational/filtered_sums.hpp"
+#include "core/relational/filtered/filtered_sums.hpp"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 #include "core/boosting/factorised/sketched_squares.hpp"
 
 #include "core/numbers/rng.hpp"
-#include "core/relational/tensor_sketch.hpp"
+#include "core/relational/queries/tensor_sketch.hpp"
 
 #include <cmath>
 

@@ -9,8 +9,8 @@
 
 #include "core/boosting/binning/binning.hpp"
 #include "core/boosting/trees/model.hpp"
-#include "core/relational/filtered_sketch.hpp"
-#include "core/relational/sketch_size.hpp"
+#include "core/relational/filtered/filtered_sketch.hpp"
+#include "core/relational/queries/sketch_size.hpp"
 
 namespace btml::boosting {
 

@@ -2,7 +2,7 @@
 
 #include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/data/fit_arguments.hpp"
-#include "core/relational/table.hpp"
+#include "core/relational/join/table.hpp"
 
 namespace btml::boosting {
 

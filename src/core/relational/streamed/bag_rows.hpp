@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/dictionary.hpp"
-#include "core/relational/generic_join.hpp"
+#include "core/relational/join/generic_join.hpp"
 #include "core/relational/streamed/bag_order.hpp"
 #include "core/relational/streamed/held_rows.hpp"
 #include "core/relational/streamed/message.hpp"
