@@ -3,7 +3,7 @@
 
 #include "core/kernel/options.hpp"
 #include "core/monte_carlo/bandwidth_choice.hpp"
-#include "pg/point_source.hpp"
+#include "pg/source/point_source.hpp"
 
 namespace btml::pg {
 

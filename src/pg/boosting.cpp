@@ -2,13 +2,13 @@
 #include "core/boosting/booster.hpp"
 #include "core/boosting/trees/to_sql.hpp"
 #include "core/data/nothing_to_train_on.hpp"
-#include "pg/boosting_source.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/distributed_coordinator.hpp"
-#include "pg/model.hpp"
-#include "pg/training_rows.hpp"
+#include "pg/distributed/distributed_coordinator.hpp"
+#include "pg/model/model.hpp"
+#include "pg/source/boosting_source.hpp"
+#include "pg/source/training_rows.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

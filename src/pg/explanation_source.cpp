@@ -4,11 +4,11 @@
 #include "core/explanation/options.hpp"
 #include "core/explanation/partial_dependence.hpp"
 #include "core/explanation/permutation.hpp"
-#include "pg/bridge/arguments.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/options.hpp"
-#include "pg/prediction.hpp"
-#include "pg/query_points.hpp"
+#include "pg/model/prediction.hpp"
+#include "pg/source/query_points.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/options.hpp"
+#include "pg/values/result.hpp"
 
 #include <span>
 

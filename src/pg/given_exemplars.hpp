@@ -3,7 +3,7 @@
 
 #include "core/data/dataset.hpp"
 #include "core/gp/options.hpp"
-#include "pg/fit_arguments.hpp"
+#include "pg/source/fit_arguments.hpp"
 
 namespace btml::pg {
 

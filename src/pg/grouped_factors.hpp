@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/relational/queries/sum_product.hpp"
-#include "pg/bridge/source.hpp"
+#include "pg/source/source.hpp"
 
 namespace btml::pg {
 

@@ -2,9 +2,9 @@
 #include "core/kernel/attention.hpp"
 #include "pg/bandwidth_choice.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/options.hpp"
-#include "pg/point_source.hpp"
+#include "pg/source/point_source.hpp"
+#include "pg/values/options.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -1,9 +1,9 @@
 // btml.kernel_tail_ratio and btml.kernel_tail_profile: how much of a kernel's sums is in their largest entries.
 #include "core/kernel/kernel_tail.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/options.hpp"
-#include "pg/point_source.hpp"
+#include "pg/source/point_source.hpp"
+#include "pg/values/options.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -6,10 +6,10 @@
 #include "pg/bandwidth_choice.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/guard.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/monte_carlo_pages.hpp"
-#include "pg/options.hpp"
-#include "pg/point_source.hpp"
+#include "pg/source/point_source.hpp"
+#include "pg/values/options.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

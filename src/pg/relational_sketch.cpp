@@ -4,14 +4,14 @@
 #include "core/relational/queries/sketch_hash.hpp"
 #include "core/relational/queries/sketch_size.hpp"
 #include "core/relational/queries/tensor_sketch.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/number_array.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
-#include "pg/bridge/source.hpp"
-#include "pg/bridge/values.hpp"
-#include "pg/options.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/number_array.hpp"
+#include "pg/values/options.hpp"
+#include "pg/values/result.hpp"
+#include "pg/values/values.hpp"
 
 namespace btml::pg {
 
