@@ -5,9 +5,9 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/distributed/distributed_coordinator.hpp"
-#include "pg/model/model.hpp"
+#include "pg/model/model_value.hpp"
+#include "pg/source/aggregated_rows.hpp"
 #include "pg/source/boosting_source.hpp"
-#include "pg/source/training_rows.hpp"
 #include "pg/values/result.hpp"
 
 namespace btml::pg {

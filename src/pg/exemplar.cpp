@@ -9,8 +9,8 @@
 #include "pg/values/arguments.hpp"
 #include "pg/values/expanded_state.hpp"
 #include "pg/values/json.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/number_array.hpp"
-#include "pg/values/options.hpp"
 #include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
 

@@ -1,6 +1,6 @@
 // btml.nearest_exemplar: exemplars as JSON, [{"id": …, "x": […]}, …], and which of them is nearest to a point.
 #include "core/base/buffer.hpp"
-#include "core/exemplar/options.hpp"
+#include "core/exemplar/exemplar_options.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/bridge/settings.hpp"

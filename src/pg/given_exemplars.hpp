@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/dataset.hpp"
-#include "core/gp/options.hpp"
+#include "core/gp/gp_options.hpp"
 #include "pg/source/fit_arguments.hpp"
 
 namespace btml::pg {

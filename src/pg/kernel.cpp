@@ -1,9 +1,9 @@
 // SQL functions of kernel sums: btml.kernel_sum and its kin.
 #include "core/kernel/attention.hpp"
-#include "pg/bandwidth_choice.hpp"
+#include "pg/bandwidth_chooser.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/source/point_source.hpp"
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/result.hpp"
 
 namespace btml::pg {

@@ -3,12 +3,12 @@
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
 #include "core/numbers/exact_sum.hpp"
-#include "pg/bandwidth_choice.hpp"
+#include "pg/bandwidth_chooser.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/monte_carlo_pages.hpp"
 #include "pg/source/point_source.hpp"
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/result.hpp"
 
 namespace btml::pg {

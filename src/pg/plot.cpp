@@ -2,7 +2,7 @@
 #include "core/plot/picture.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/source/source.hpp"
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/result.hpp"
 
 extern "C" {

@@ -8,8 +8,8 @@
 #include "pg/bridge/settings.hpp"
 #include "pg/source/source.hpp"
 #include "pg/values/arguments.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/number_array.hpp"
-#include "pg/values/options.hpp"
 #include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
 

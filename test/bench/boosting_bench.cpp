@@ -1,6 +1,6 @@
 // Training and prediction in the core alone.
 #include "core/boosting/booster.hpp"
-#include "core/boosting/trees/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <benchmark/benchmark.h>

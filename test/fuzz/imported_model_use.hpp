@@ -3,7 +3,7 @@
 
 #include "core/boosting/exchange/lightgbm_text.hpp"
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/trees/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/boosting/trees/to_sql.hpp"
 
 #include <cstdlib>

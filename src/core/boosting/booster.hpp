@@ -6,7 +6,7 @@
 #include "core/boosting/binning/binning.hpp"
 #include "core/boosting/factorised/factorised_allowance.hpp"
 #include "core/boosting/findings.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 #include "core/data/dataset.hpp"
 #include "core/relational/join/grouped_join.hpp"
 

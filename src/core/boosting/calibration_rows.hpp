@@ -3,7 +3,7 @@
 
 #include "core/base/threads.hpp"
 #include "core/boosting/binning/binning.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 namespace btml::boosting {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/boosting/binning/binning.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 namespace btml::boosting {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/boosting/factorised/factorised_allowance.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 #include "core/relational/join/join.hpp"
 
 namespace btml::boosting {

@@ -1,7 +1,7 @@
 // The part of a join to train on where its rows are not all held.
 #pragma once
 
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 #include "core/relational/join/join_dataset.hpp"
 
 namespace btml::boosting {

@@ -11,7 +11,7 @@
 // which is the same where all priors are. An expert that knows less than its prior is left out: β_k is at least 0.
 #pragma once
 
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 namespace btml::gp {
 

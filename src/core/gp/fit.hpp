@@ -3,7 +3,7 @@
 
 #include "core/base/timing.hpp"
 #include "core/data/dataset.hpp"
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 namespace btml::gp {
 

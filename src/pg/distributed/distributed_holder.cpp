@@ -3,7 +3,7 @@
 #include "core/base/resident_holder.hpp"
 #include "core/boosting/binning/shared_categories.hpp"
 #include "core/boosting/booster.hpp"
-#include "core/boosting/labels.hpp"
+#include "core/boosting/target_labels.hpp"
 #include "core/data/dictionary.hpp"
 #include "pg/distributed/distributed_messages.hpp"
 #include "pg/values/arguments.hpp"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/base/peers.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 #include "core/gp/fit.hpp"
 #include "pg/bridge/guard.hpp"
 

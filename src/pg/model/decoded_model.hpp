@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/trees/predictor.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/model/model.hpp"
+#include "pg/model/model_value.hpp"
 #include "pg/values/record.hpp"
 
 #include <memory>

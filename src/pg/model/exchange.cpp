@@ -3,10 +3,10 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 #include "core/boosting/exchange/xgboost_json.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/model/model.hpp"
+#include "pg/model/model_value.hpp"
 #include "pg/values/arguments.hpp"
 #include "pg/values/bytes.hpp"
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/result.hpp"
 
 #include <charconv>

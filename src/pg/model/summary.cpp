@@ -1,7 +1,7 @@
 // btml.summary and btml.describe: what a model is.
 #include "pg/bridge/backend_context.hpp"
-#include "pg/model/model.hpp"
-#include "pg/values/options.hpp"
+#include "pg/model/model_value.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/result.hpp"
 
 namespace btml::pg {

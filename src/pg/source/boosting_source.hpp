@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/boosting/findings.hpp"
-#include "core/boosting/labels.hpp"
 #include "core/boosting/strategy.hpp"
+#include "core/boosting/target_labels.hpp"
 #include "core/boosting/training_sample.hpp"
 #include "pg/source/fit_arguments.hpp"
 #include "pg/source/training_join.hpp"

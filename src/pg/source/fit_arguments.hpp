@@ -1,7 +1,7 @@
 // Arguments of a fit: those of its call and those that its options, a JSON object, give by the same names.
 #pragma once
 
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 
 namespace btml::pg {
 

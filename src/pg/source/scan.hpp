@@ -3,7 +3,7 @@
 
 #include "core/relational/join/table.hpp"
 #include "pg/source/dictionaries.hpp"
-#include "pg/source/kept_rows.hpp"
+#include "pg/source/stored_rows.hpp"
 #include "pg/values/values.hpp"
 
 namespace btml::pg {

@@ -4,8 +4,8 @@
 #include "core/relational/join/join.hpp"
 #include "pg/source/analysis.hpp"
 #include "pg/source/dictionaries.hpp"
-#include "pg/source/kept_rows.hpp"
 #include "pg/source/query_rows.hpp"
+#include "pg/source/stored_rows.hpp"
 
 namespace btml::pg {
 

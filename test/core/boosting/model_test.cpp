@@ -2,7 +2,7 @@
 #include "caught.hpp"
 
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/trees/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/boosting/trees/to_sql.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #include "boosting_data.hpp"
-#include "core/boosting/binning/columns.hpp"
+#include "core/boosting/binning/bin_columns.hpp"
 #include "core/boosting/growing/records.hpp"
 
 #include <map>

@@ -2,7 +2,7 @@
 #include "core/boosting/exchange/xgboost_json.hpp"
 
 #include "core/boosting/objectives/link.hpp"
-#include "core/boosting/trees/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>

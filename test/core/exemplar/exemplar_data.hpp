@@ -1,7 +1,7 @@
 // Small sets of points, and objectives on them.
 #pragma once
 
-#include "core/exemplar/objective.hpp"
+#include "core/exemplar/exemplar_objective.hpp"
 #include "core/exemplar/stream_greedy.hpp"
 #include "core/numbers/rng.hpp"
 

@@ -2,8 +2,8 @@
 #include "gp_data.hpp"
 
 #include "core/gp/boosted_training.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/member_training.hpp"
-#include "core/gp/predictor.hpp"
 #include "core/gp/update.hpp"
 
 namespace btml::gp::test {

@@ -3,7 +3,7 @@
 #include "gp_data.hpp"
 
 #include "core/gp/committee.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/update.hpp"
 

@@ -4,7 +4,7 @@
 #include "gp_reference.hpp"
 
 #include "core/gp/fit.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/update.hpp"
 #include "core/numbers/number.hpp"

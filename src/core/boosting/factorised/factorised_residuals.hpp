@@ -6,7 +6,7 @@
 
 #include "core/boosting/factorised/factorised_allowance.hpp"
 #include "core/boosting/factorised/factorised_queries.hpp"
-#include "core/boosting/trees/options.hpp"
+#include "core/boosting/trees/boosting_options.hpp"
 #include "core/relational/filtered/sub_join_sums.hpp"
 
 namespace btml::boosting::factorised {

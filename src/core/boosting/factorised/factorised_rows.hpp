@@ -4,7 +4,7 @@
 
 #include "core/boosting/binning/binning.hpp"
 #include "core/boosting/rows/number_grid.hpp"
-#include "core/boosting/trees/options.hpp"
+#include "core/boosting/trees/boosting_options.hpp"
 #include "core/data/dataset.hpp"
 #include "core/relational/join/grouped_join.hpp"
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/boosting/binning/binning.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 #include "core/relational/filtered/filtered_sketch.hpp"
 #include "core/relational/queries/sketch_size.hpp"
 

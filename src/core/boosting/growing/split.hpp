@@ -10,7 +10,7 @@
 
 #include "core/boosting/binning/binning.hpp"
 #include "core/boosting/growing/gains.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 #include <cmath>
 #include <span>

@@ -1,7 +1,7 @@
 // What training over held rows takes, before it starts.
 #pragma once
 
-#include "core/boosting/trees/options.hpp"
+#include "core/boosting/trees/boosting_options.hpp"
 #include "core/data/dataset.hpp"
 
 namespace btml::boosting {

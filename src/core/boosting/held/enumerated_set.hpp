@@ -1,7 +1,7 @@
 // A training set whose join rows are held one by one, as row ids into the tables, with a residual each.
 #pragma once
 
-#include "core/boosting/binning/columns.hpp"
+#include "core/boosting/binning/bin_columns.hpp"
 #include "core/boosting/growing/histogram.hpp"
 #include "core/boosting/growing/wide_features.hpp"
 

@@ -7,7 +7,7 @@
 // residuals stay equal; far ones, of which signs count, are as exact as a double can be and cost the others nothing.
 // The gradient follows from the residual alone, and the hessian is 1.
 #include "core/boosting/objectives/leaf_rows.hpp"
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 #include "core/boosting/rows/weighing.hpp"
 #include "core/numbers/exact_sum.hpp"

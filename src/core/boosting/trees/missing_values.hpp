@@ -1,7 +1,7 @@
 // Values that imported models take for missing.
 #pragma once
 
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 #include <cmath>
 

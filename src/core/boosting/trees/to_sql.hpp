@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 namespace btml::boosting {
 

@@ -1,6 +1,6 @@
 #include "core/gp/additive/additive_covariance.hpp"
 
-#include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/explanation/options.hpp"
+#include "core/explanation/explanation_options.hpp"
 
 #include "core/boosting/objectives/holdout_metric.hpp"
 

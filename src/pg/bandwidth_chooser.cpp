@@ -1,4 +1,4 @@
-#include "pg/bandwidth_choice.hpp"
+#include "pg/bandwidth_chooser.hpp"
 
 #include "pg/bridge/guard.hpp"
 

@@ -1,4 +1,4 @@
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 
 extern "C" {
 #include "utils/jsonb.h"

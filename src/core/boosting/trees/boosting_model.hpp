@@ -1,7 +1,7 @@
 // A boosted ensemble of regression trees: a value that knows its features by name.
 #pragma once
 
-#include "core/boosting/trees/options.hpp"
+#include "core/boosting/trees/boosting_options.hpp"
 #include "core/data/dataset.hpp"
 #include "core/data/provenance.hpp"
 #include "core/uncertainty/calibration.hpp"

@@ -1,4 +1,4 @@
-#include "core/boosting/trees/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 
 #include "core/base/buffer.hpp"
 #include "core/boosting/objectives/objective.hpp"

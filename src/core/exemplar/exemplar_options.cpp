@@ -1,4 +1,4 @@
-#include "core/exemplar/options.hpp"
+#include "core/exemplar/exemplar_options.hpp"
 
 #include "core/base/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/validation/options.hpp"
+#include "core/validation/validation_options.hpp"
 
 namespace btml::validation {
 

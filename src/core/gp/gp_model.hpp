@@ -3,7 +3,7 @@
 
 #include "core/data/provenance.hpp"
 #include "core/gp/additive/sum_model.hpp"
-#include "core/gp/options.hpp"
+#include "core/gp/gp_options.hpp"
 #include "core/gp/sparse/sparse_model.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
 #include "core/gp/trees_mean.hpp"

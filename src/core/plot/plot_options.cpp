@@ -1,4 +1,4 @@
-#include "core/plot/options.hpp"
+#include "core/plot/plot_options.hpp"
 
 namespace btml::plot {
 

@@ -1,6 +1,6 @@
-#include "core/gp/options.hpp"
+#include "core/gp/gp_options.hpp"
 
-#include "core/data/fit_arguments.hpp"
+#include "core/data/source_arguments.hpp"
 #include "core/gp/sparse/sparse_model.hpp"
 
 namespace btml::gp {

@@ -2,7 +2,7 @@
 #include "core/kernel/kernel_tail.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/source/point_source.hpp"
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/result.hpp"
 
 namespace btml::pg {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
-#include "core/boosting/trees/options.hpp"
+#include "core/boosting/trees/boosting_options.hpp"
 #include "core/data/dataset.hpp"
 
 namespace btml::boosting {

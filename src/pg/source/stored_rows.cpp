@@ -1,4 +1,4 @@
-#include "pg/source/kept_rows.hpp"
+#include "pg/source/stored_rows.hpp"
 
 #include "core/relational/queries/sketch_hash.hpp"
 

@@ -1,9 +1,9 @@
 // The SQL type btml.training_rows: an expanded object in memory, flat bytes between processes.
-#include "pg/source/training_rows.hpp"
+#include "pg/source/aggregated_rows.hpp"
 
 #include "pg/values/arguments.hpp"
 #include "pg/values/expanded_state.hpp"
-#include "pg/values/options.hpp"
+#include "pg/values/named_options.hpp"
 #include "pg/values/values.hpp"
 
 extern "C" {

@@ -1,4 +1,4 @@
-#include "core/kernel/points.hpp"
+#include "core/kernel/kernel_points.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The bandwidth of btml.density and btml.kernel_regression where none is given.
 #pragma once
 
-#include "core/kernel/options.hpp"
+#include "core/kernel/kernel_options.hpp"
 #include "core/monte_carlo/bandwidth_choice.hpp"
 #include "pg/source/point_source.hpp"
 

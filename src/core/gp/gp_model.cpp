@@ -1,4 +1,4 @@
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 #include "core/gp/committee.hpp"
 #include "core/gp/member_training.hpp"

@@ -1,4 +1,4 @@
-#include "core/boosting/labels.hpp"
+#include "core/boosting/target_labels.hpp"
 
 #include "core/data/nothing_to_train_on.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/boosting/binning/columns.hpp"
+#include "core/boosting/binning/bin_columns.hpp"
 
 #include "core/boosting/rows/pieces.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "core/kernel/options.hpp"
+#include "core/kernel/kernel_options.hpp"
 
 namespace btml::kernel {
 

@@ -1,7 +1,7 @@
-#include "core/boosting/trees/options.hpp"
+#include "core/boosting/trees/boosting_options.hpp"
 
 #include "core/boosting/objectives/holdout_metric.hpp"
-#include "core/data/fit_arguments.hpp"
+#include "core/data/source_arguments.hpp"
 #include "core/relational/join/table.hpp"
 
 namespace btml::boosting {

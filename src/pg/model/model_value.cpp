@@ -1,5 +1,5 @@
 // The SQL type btml.model: input, output and casts.
-#include "pg/model/model.hpp"
+#include "pg/model/model_value.hpp"
 
 #include "pg/bridge/backend_context.hpp"
 #include "pg/values/bytes.hpp"

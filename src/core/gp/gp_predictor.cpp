@@ -1,4 +1,4 @@
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 
 #include "core/gp/committee.hpp"
 #include "core/gp/mixture.hpp"

@@ -1,4 +1,4 @@
-#include "core/boosting/trees/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 #include "core/boosting/objectives/objective.hpp"
 #include "core/numbers/number.hpp"

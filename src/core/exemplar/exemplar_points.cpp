@@ -1,4 +1,4 @@
-#include "core/exemplar/points.hpp"
+#include "core/exemplar/exemplar_points.hpp"
 
 #include <algorithm>
 
