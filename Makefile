@@ -3,7 +3,8 @@
 #   make && make install     needs g++ (C++20), Eigen 3.4, FFTW 3 and the server headers of PostgreSQL 13 to 18
 #   make installcheck        regression tests against a running server
 #   make test | demo | bench set everything up by themselves, in a private throw-away cluster
-#   make format              clang-format over the sources
+#   make sanitize            likewise; the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make format              clang-format 14 over the sources; check-format and check-scripts only look at them
 #   make docs                the documentation's tables of options, from those of the core
 #
 # PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors; DEBUG_INFO=0 leaves out what
@@ -136,6 +137,9 @@ build/guard_test.so: test/modules/guard/guard_test.cpp $(addprefix $(objdir)/,pg
 
 # What the documentation and the checks know of options comes from the tables in the core.
 core_objects = $(filter $(objdir)/core/%,$(OBJS))
+core_archive: $(objdir)/core.a
+$(objdir)/core.a: $(core_objects)
+	rm -f $@ && $(AR) rcsT $@ $^
 option_tables: build/option_tables
 build/option_tables: test/options/option_tables.cpp $(core_objects)
 	$(CXX) $(CXXFLAGS) $(core_flags) $^ $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_LIBS)) -pthread -ldl -o $@
@@ -145,21 +149,31 @@ docs: build/option_tables
 $(DATA_built): $(install_parts) Makefile
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; cat /dev/null $(install_parts); } > $@
 
-else ifeq ($(filter-out test demo bench format clean print-library-flags print-regress print-sources,$(or $(MAKECMDGOALS),all)),)
+else ifeq ($(filter-out test sanitize demo bench format check-format check-scripts clean print-library-flags print-regress print-sources,$(or $(MAKECMDGOALS),all)),)
 clean:
 	rm -rf $(EXTRA_CLEAN) $(DATA_built) $(MODULE_big).so
 else
 $(error btml: '$(PG_CONFIG) --pgxs' names no PGXS makefile; install a PostgreSQL server's headers (Debian and Ubuntu: apt-get install g++ libeigen3-dev libfftw3-dev postgresql-server-dev-all) or set PG_CONFIG)
 endif
 
+# Of test/run, which says what they are.
+PARTS = suite
 test:
-	@test/run
+	@test/run $(PARTS)
+sanitize:
+	@test/run sanitize
 demo:
 	@test/demo
 bench:
 	@test/bench/run
+CLANG_FORMAT ?= clang-format
+formatted_sources = find src test \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' \) -print0
 format:
-	find src test \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' \) -exec clang-format -i {} +
+	$(formatted_sources) | xargs -0 $(CLANG_FORMAT) -i
+check-format:
+	$(formatted_sources) | xargs -0 $(CLANG_FORMAT) --dry-run --Werror
+check-scripts:
+	grep -rlE '^#!/usr/bin/env bash' .ci test | xargs shellcheck -x
 print-library-flags:
 	@echo '$(library_flags)'
 print-regress:
@@ -168,4 +182,4 @@ print-regress:
 print-sources:
 	@printf '%s\n' $(core_sources) $(pg_sources)
 
-.PHONY: test demo bench format print-library-flags print-regress print-sources guard_test option_tables docs install-cuda uninstall-cuda force
+.PHONY: test sanitize demo bench format check-format check-scripts print-library-flags print-regress print-sources guard_test option_tables docs install-cuda uninstall-cuda force core_archive
