@@ -39,10 +39,10 @@ FROM models, (VALUES (66, 1990, 'USA', 'R', 'R'), (72, 1990, 'USA', 'R', 'R'), (
 SELECT round(btml.nll_student_t(weight, d.location, d.scale, d.df)::numeric, 3) AS nll_student_t, round(avg(d.df)::numeric, 1) AS df
 FROM models, player p, LATERAL btml.predict_distribution(model, p) d WHERE name = 'weight' AND part >= 8;
 
-INSERT INTO models SELECT 'process', btml.gp_fit('SELECT weight, height, birthyear FROM player WHERE part < 2', 'weight', combine => 'mixture', evaluations => 500);
+INSERT INTO models SELECT 'gp', btml.gp_fit('SELECT weight, height, birthyear FROM player WHERE part < 2', 'weight', combine => 'mixture', evaluations => 500);
 
 SELECT btml.summary(model)#>>'{calibration,method}' AS method, count(*) AS players, round(avg((weight BETWEEN b.lower AND b.upper)::int), 3) AS share
-FROM models, player p, LATERAL btml.predict_interval(model, p, level => 0.8) b WHERE name = 'process' AND part >= 8 GROUP BY model;
+FROM models, player p, LATERAL btml.predict_interval(model, p, level => 0.8) b WHERE name = 'gp' AND part >= 8 GROUP BY model;
 
 \set QUIET on
 DROP TABLE models;

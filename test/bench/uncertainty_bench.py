@@ -1,4 +1,4 @@
-"""How well distributions of predictions are known: processes and trees in SQL beside GPyTorch's SGPR and LightGBM.
+"""How well distributions of predictions are known: Gaussian processes and trees in SQL beside GPyTorch's SGPR and LightGBM.
 
     python3 -m venv ~/peers && ~/peers/bin/pip install numpy scipy lightgbm torch gpytorch
     ~/peers/bin/python test/bench/uncertainty_bench.py DIRECTORY [SET]...
@@ -44,14 +44,14 @@ IN_SQL = {
     "trees, learned deviation": "btml.boost_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                 "features => {x}, trees => 2000, early_stopping => 50, holdout => 'held', "
                                 "deviation => 'learned')",
-    "process, tree kernel": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
+    "gp, tree kernel": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
                             "mean => 'zero')",
-    "process, by default": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x})",
-    "process, by default, holdout": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
+    "gp, by default": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x})",
+    "gp, by default, holdout": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                           "features => {x}, holdout => 'held')",
-    "process, squared exponential": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
+    "gp, squared exponential": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', "
                                     "features => {x}, kernel => 'squared_exponential', exemplars => {k})",
-    "process, Matérn 5/2": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
+    "gp, Matérn 5/2": "btml.gp_fit('SELECT * FROM uncertainty_bench.rows WHERE part < 2', 'y', features => {x}, "
                            "kernel => 'matern52', exemplars => {k})",
 }
 
@@ -119,7 +119,7 @@ def in_sql(way, fit, columns, y):
 
 
 def with_gpytorch(parts):
-    """SGPR of all rows that the processes have, with as many inducing points, all parameters learned by Adam."""
+    """SGPR of all rows that the Gaussian processes have, with as many inducing points, all parameters learned by Adam."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     x = np.concatenate([part[0] for part in parts[:2]])
