@@ -90,7 +90,8 @@ class Booster {
           team_(team),
           dataset_(std::move(dataset)) {
         check_what_objective_takes(dataset_, options_);
-        if (team.peers()) share_categories(dataset_, *team.peers(), context_, max_histogram_bins - 1); // and NULL
+        if (team.peers())
+            share_categories(dataset_, *team.peers(), context_, max_histogram_bins - 1); // one bin is of NULL
         if (start) start_.emplace(std::move(*start), dataset_, options_, context_);
     }
 
@@ -133,7 +134,7 @@ class Booster {
     ThreadTeam& team_;
     Dataset dataset_;
     std::optional<WarmStart> start_; // what training continues from
-    bool has_rows_of_start_ = true;  // or there is no start
+    bool has_rows_of_start_ = true;  // also where there is no start
     FitResult result_;
     const char* phase_ = "growing trees";
     std::optional<CalibrationRows> calibration_rows_;

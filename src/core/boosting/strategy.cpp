@@ -17,13 +17,13 @@ using namespace relational;
 namespace {
 
 // Measured on one core, in nanoseconds.
-constexpr double per_held_row = 30;          // and table, to enumerate and bin
-constexpr double per_tree_row = 10;          // and tree
-constexpr double per_tree_feature = 0.7;     // likewise, and
-constexpr double per_level_feature = 0.25;   // for each level of the tree
-constexpr double per_sketched_row = 10;      // and block of frequencies
-constexpr double per_sketched_filter = 1;    // and condition, likewise
-constexpr double per_sketched_product = 1.2; // of a group, a sub-query and a neighbour, likewise
+constexpr double per_held_row = 30;          // for a row and a table: to enumerate and bin
+constexpr double per_tree_row = 10;          // for a row and a tree
+constexpr double per_tree_feature = 0.7;     // for a row, a tree and a feature
+constexpr double per_level_feature = 0.25;   // for a row, a tree, a feature and a level of the tree
+constexpr double per_sketched_row = 10;      // for a row and a block of frequencies
+constexpr double per_sketched_filter = 1;    // for a row, a block of frequencies and a condition
+constexpr double per_sketched_product = 1.2; // for a group, a sub-query, a neighbour and a block of frequencies
 constexpr double not_worth_a_choice = 1e9;
 
 double leaves_of(const Options& options) {

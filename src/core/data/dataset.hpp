@@ -36,7 +36,7 @@ struct FeatureColumn {
 struct DataTable {
     uint64_t rows;
     Buffer<uint32_t> row_ids;       // the table's row in each row of the join; empty: row i of the join is row i here
-    const uint32_t* lent = nullptr; // the same where another dataset, which outlives this one, holds them
+    const uint32_t* lent = nullptr; // row_ids of another dataset that outlives this one
 
     // Null where row i of the join is row i here.
     const uint32_t* ids() const { return lent ? lent : row_ids.empty() ? nullptr : row_ids.data(); }

@@ -59,7 +59,7 @@ class Predictor {
     OutsideScale outside_;
     std::vector<double> signals_; // of the members, or of a sum
     Nearness near_;               // of the last point
-    Placement placement_;         // likewise
+    Placement placement_;         // of the last point
     std::vector<Predictor> experts_;
     std::vector<Normal> priors_;      // of the experts
     std::vector<Predictor> of_noise_; // one where the noise varies

@@ -37,7 +37,7 @@ class Sampler {
 
     std::vector<double> signals_;       // of the members, or of a sum
     std::vector<Beyond> beyond_;        // of the points
-    std::vector<Placement> placements_; // likewise
+    std::vector<Placement> placements_; // of the points
     std::unique_ptr<SumSampler> sum_;
     std::unique_ptr<SparseSampler> sparse_;
 };

@@ -175,7 +175,7 @@ struct Uses {
     List* aggregates; // of Aggref*
     const List* groups;
     List* columns; // of Var*, which are neither in an aggregate nor a grouping expression
-    bool others;   // the same that are no columns
+    bool others;   // whether something else than a column is neither in an aggregate nor a grouping expression
     bool sub_plans;
 };
 

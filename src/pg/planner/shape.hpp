@@ -47,7 +47,7 @@ struct Merging {
     List* sets;      // of Relids, which are disjoint and have several members each
     List* reasons;   // of Refusal, by merger
     Relids wanted;   // what the last try asks for; empty: nothing
-    Refusal because; // and why
+    Refusal because; // why the last try asks for it
 };
 
 struct JoinShape {

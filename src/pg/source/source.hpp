@@ -13,7 +13,7 @@ namespace btml::pg {
 enum class ReadAs {
     number,   // DataColumn of numbers
     category, // DataColumn of codes, its categories in CategoryOrder; the type must have no category_fault()
-    text,     // the same of the texts that the session writes
+    text,     // DataColumn of codes, its categories the texts that the session writes
     group,    // DataColumn of codes into the distinct values, which GroupValues keeps
     as_is,    // column of the table's KeptRows
 };

@@ -103,7 +103,7 @@ class CategoryNumbering {
     Reservation& held_;
     RunContext& context_;
     std::vector<uint8_t> is_split_;                   // by feature
-    std::vector<std::optional<CategoryNames>> names_; // likewise
+    std::vector<std::optional<CategoryNames>> names_; // by feature
     std::vector<std::vector<uint32_t>> codes_;        // by feature, ascending and distinct once all are known
     std::vector<std::optional<uint32_t>> null_codes_; // by feature
     std::vector<std::vector<uint32_t>> numbers_;      // by feature and place in codes_: the number of the category

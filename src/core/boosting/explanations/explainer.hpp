@@ -90,7 +90,7 @@ class Explainer {
     std::map<size_t, Rule> rules_;  // by number of points
     Buffer<ExplainedTree> trees_;   // as in Model
     Buffer<PathSplit> splits_;      // of all trees
-    Buffer<Step> steps_;            // likewise
+    Buffer<Step> steps_;            // of all trees
     Buffer<uint32_t> codes_;        // of categories that go left
     size_t max_nodes_ = 0, max_path_ = 0, max_points_ = 0;
     Buffer<uint32_t> last_; // by feature: the node that it led to last, while paths are walked; 0 then

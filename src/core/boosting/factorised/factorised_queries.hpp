@@ -1,5 +1,5 @@
-// JoinResiduals of a join's rows as a sum of queries over the join, of which none looks at the join's rows one by one:
-// the target's values less, for every leaf of every earlier tree, its value where a row lies in it.
+// Sums residuals of a join's rows by queries over the join, of which none looks at the join's rows one by one. A row's
+// residual is its target less, for every earlier tree, the value of the leaf in which the row lies.
 #pragma once
 
 #include "core/boosting/factorised/factorised_rows.hpp"

@@ -1,7 +1,7 @@
-// JoinResiduals of a join's rows, of which only sums are asked for, in one of two ways. By cells of the sub-join of the
-// tables that conditions touch (relational/sub_join.hpp): then a sum takes a step for each cell, however many leaves
-// there are. Or by queries, one for each leaf of the earlier trees (factorised_queries.hpp), where there are too many
-// cells to hold, or so many that queries take less time.
+// Sums residuals of a join's rows in one of two ways. The first goes by cells of the sub-join of the tables that
+// conditions touch (filtered/sub_join.hpp): a sum takes a step for each cell, however many leaves there are. The second
+// goes by queries, one for each leaf of the earlier trees (factorised_queries.hpp). It is taken where there are too
+// many cells to hold, or so many that queries take less time.
 #pragma once
 
 #include "core/boosting/factorised/factorised_allowance.hpp"

@@ -6,13 +6,13 @@
 
 namespace btml::boosting {
 
-inline constexpr double per_summed_row = 20;     // of a node
-inline constexpr double per_summed_feature = 5;  // and row
-inline constexpr double per_filtered_row = 0.3;  // and condition
-inline constexpr double per_group_product = 1.2; // of a group of rows with equal keys, a sub-query and a neighbour
-inline constexpr double per_pair_product = 0.25; // the same for pairs of queries: most contradict each other
-inline constexpr double per_cell = 1;            // of a node; and each of the tables that cells are made of takes
-inline constexpr double per_cell_table = 2.2;    // more
+inline constexpr double per_summed_row = 20;     // for a row of a node
+inline constexpr double per_summed_feature = 5;  // for a row and a feature
+inline constexpr double per_filtered_row = 0.3;  // for a row and a condition
+inline constexpr double per_group_product = 1.2; // for a group of rows with equal keys, a sub-query and a neighbour
+inline constexpr double per_pair_product = 0.25; // for such a group and a pair of queries: most contradict each other
+inline constexpr double per_cell = 1;            // for a cell of a node
+inline constexpr double per_cell_table = 2.2;    // for a cell and each of the tables that it is made of
 
 // Returns what adding up a row takes for so many features of its table.
 inline double summed_row_nanoseconds(double features) {

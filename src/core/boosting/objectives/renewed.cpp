@@ -107,7 +107,7 @@ class RenewedScores final : public RowScores {
     int gradient_bits_;
     int64_t up_, down_;      // gradients of positive and negative residuals, where these do not count as numbers
     double delta_ = 1;       // where they do: no gradient is larger
-    int gradient_grid_ = 0;  // and a gradient is an integer · 2^-gradient_grid
+    int gradient_grid_ = 0;  // a gradient is an integer · 2^-gradient_grid
     double first_delta_ = 0; // of huber: losses go by it
     double train_loss_ = 0;
     std::optional<double> holdout_loss_;

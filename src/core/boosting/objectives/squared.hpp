@@ -22,7 +22,7 @@ struct TotalWeight {
     int shift, scale; // as in TrainingRows
     double weight;    // times 2^shift
     int64_t slack;    // as in SumUnits
-    bool exact;       // likewise
+    bool exact;       // as in SumUnits
 };
 
 // Has what is known of squared loss however the rows are held. Base: Scores or RowScores.

@@ -103,7 +103,7 @@ struct Model : Provenance {
     std::vector<double> bases{0};
     std::vector<Tree> trees;
     std::vector<LogEntry> log;        // one per iteration, those dropped by early stopping included
-    std::optional<LogEntry> baseline; // the same before the first: of the best constant
+    std::optional<LogEntry> baseline; // of the best constant, before the first iteration
     Options options;
     std::optional<SketchReport> sketch;                  // nothing where all sums were exact
     std::optional<SampleReport> sample;                  // nothing where it was the whole join

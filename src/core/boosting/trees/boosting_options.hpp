@@ -6,7 +6,7 @@
 
 namespace btml::boosting {
 
-inline constexpr int max_trees = 1'000'000; // or iterations, where each has several
+inline constexpr int max_trees = 1'000'000; // iterations, where each has several trees
 
 enum class Criterion { variance, mse_sum };
 

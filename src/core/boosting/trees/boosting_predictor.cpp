@@ -318,7 +318,7 @@ class MaskScorer : public Predictor::Scorer {
     std::vector<Lane> lanes_;
     Buffer<Word> masks_;             // lines × width
     Buffer<double> values_;          // trees × leaves
-    Buffer<int32_t> nodes_;          // likewise
+    Buffer<int32_t> nodes_;          // trees × leaves
     std::vector<const Word*> lines_; // of the row at hand
 };
 

@@ -32,7 +32,7 @@ concept KernelShape = requires(double x) {
     { Shape::exponent(x) } -> std::same_as<double>;
     { Shape::template value<DoubleArithmetic>(x) } -> std::same_as<double>; // of a sum
     { Shape::log_integral(x) } -> std::same_as<double>;                     // ln ∫k(u) du in x dimensions
-    { Shape::log_volume(x, x) } -> std::same_as<double>; // the same for a bandwidth, which comes first
+    { Shape::log_volume(x, x) } -> std::same_as<double>; // ln ∫k(u/h) du for a bandwidth h, which comes first
     // k is a function of rate·‖u‖, ‖·‖ being the metric's sum. See Decaying, and Epanechnikov for one that is compact.
     requires std::same_as<decltype(Shape::rate), const double>;
     // The order of a Matérn kernel, infinite for the Gaussian one, 0 for others: the convolution with itself is known.

@@ -55,7 +55,7 @@ class RowClasses {
     ThreadTeam& team_;
     RunContext& context_;
     Buffer<RowId> first_group_;     // by run, and one more
-    Buffer<uint32_t> first_class_;  // likewise
+    Buffer<uint32_t> first_class_;  // by run, and one more
     Buffer<uint32_t> run_of_group_; // empty: the same number
     Buffer<uint32_t> of_row_;
     Buffer<RowId> group_; // by class

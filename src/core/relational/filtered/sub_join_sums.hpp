@@ -51,12 +51,12 @@ class SubJoinSums {
         size_t toward = 0;                             // of those that are not held, the edge to the sub-join
         std::vector<size_t> away;                      // edges to tables that are not held, away from the sub-join
         Buffer<double> weights;                        // of the selected rows, by class or, where not held, by group
-        Buffer<Moments> moments;                       // the same of the table of the values
+        Buffer<Moments> moments;                       // of the selected rows of the table of the values
         Buffer<double> factors; // by class: weights times the messages of tables that are not held; of the table of the
                                 // values the messages alone
         Buffer<Moments> found;  // by class: of the other tables
         Buffer<double> up;      // of those that are not held, by key of the edge
-        Buffer<Moments> down;   // likewise
+        Buffer<Moments> down;   // of those that are not held, by key of the edge
     };
     // Cells that one thread sums up at a time, and where it does so.
     struct Chunk {

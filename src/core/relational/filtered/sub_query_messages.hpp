@@ -69,7 +69,7 @@ class SubQueryMessages {
     using Children = std::vector<size_t>; // of a table, by number
     struct OfTable {
         size_t width = 0;            // sub-queries, filled up to whole lanes
-        size_t conditions = 0;       // likewise
+        size_t conditions = 0;       // filled up to whole lanes
         std::vector<Columns> own;    // one: the conditions
         std::vector<Columns> below;  // by child
         std::vector<Children> twins; // all children, those whose edges have the same keys together

@@ -14,7 +14,7 @@ constexpr const char* what = "a tensor sketch";
 
 // Measured on one core of a server, in seconds; a forecast needs no more than their order of magnitude.
 constexpr double seconds_per_row = 2e-8;     // for a row and a block of frequencies
-constexpr double seconds_per_message = 8e-9; // the same for each neighbour of the row's table
+constexpr double seconds_per_message = 8e-9; // for a row, a block and a neighbour of its table
 constexpr double seconds_per_bucket = 1e-8;  // of a fast Fourier transform, which is mostly writing and reading it
 
 // A transform cannot be interrupted: this one takes some 30 ms.
