@@ -9,14 +9,13 @@ namespace {
 
 constexpr double least_variance = 1e-18; // that a stored kernel has
 
-constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum", "boosted"};
+constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum"};
 constexpr const char* searches[] = {"local", "bfgs", "none"};
 constexpr const char* treatments[] = {"clamp", "prior"};
 
 constexpr const char* encodings[] = {"auto", "linear", "rank"};
 constexpr const char* means[] = {"auto", "zero", "boosted"};
 constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
-constexpr const char* inferences[] = {"variational", "fitc"};
 constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 constexpr ForeignName kernel_synonyms[] = {{"gaussian", "squared_exponential"}}; // as kernel sums say
 
@@ -35,12 +34,12 @@ constexpr Option<Options> rows[] = {
     option<&Options::evaluations>("evaluations", from(1),
                                   "of the likelihood of all rows: the budget of the search. Never a time: the same "
                                   "seed gives the same bytes")
-        .null_is(0, "by the rows, at most 120,000 (`boosted`: 200,000); 2,000 for a member of a mixture"),
+        .null_is(0, "by the rows, at most 120,000; 2,000 for a member of a mixture"),
     option<&Options::noise>("noise", between(least_variance, 1e6),
                             "variance of an observation, in units of the target's; a sum learns none below 0.0001")
         .null_means("learned"),
     option<&Options::signal>("signal", between(least_variance, 1e6),
-                             "variance of the latent function, in the same units; `boosted` takes none")
+                             "variance of the latent function, in the same units")
         .null_means("learned"),
     option<&Options::outside>(
         "outside", treatments,
@@ -59,9 +58,6 @@ constexpr Option<Options> rows[] = {
         .also_called(kernel_synonyms),
     option<&Options::exemplars>("exemplars", between(1, SparseModel::max_inducing_points),
                                 "points that a smooth kernel goes by, at most"),
-    option<&Options::per_shard>("per_shard", "other servers each train an expert on the rows that they have, and a "
-                                             "committee of these predicts")
-        .not_aggregated(),
     option<&Options::encoding>("encoding", encodings,
                                "a number's bits are those of its place between the least and the greatest training "
                                "value, or of its rank among them; `auto`: which scores better leaving rows out"),
@@ -75,11 +71,6 @@ constexpr Option<Options> rows[] = {
                                     "a second process says by how much the noise differs from point to "
                                     "point; kept only where it makes the scores better")
         .null_means("no"),
-    option<&Options::inference>(
-        "inference", inferences,
-        "a smooth kernel's posterior is the best that exemplars can tell of the process, or that "
-        "of a process whose values are independent given those at the exemplars, so that what "
-        "these leave counts as noise where it is left"),
     argument<Options>("exemplar_source", "a table, view or SELECT",
                       "its rows are the exemplars of a smooth kernel and stay where they are, so that `exemplars` and "
                       "`exemplar_objective` are not given; it has the features by name")
@@ -129,7 +120,6 @@ void check_kernel_options(const Options& options) {
                                        of_smooth[] = {{"exemplars", options.exemplars != standard.exemplars},
                                                       {"exemplar_objective",
                                                        options.exemplar_objective != standard.exemplar_objective},
-                                                      {"inference", options.inference != standard.inference},
                                                       {"exemplar_source", options.given_exemplars != nullptr}};
     const bool tree = options.kernel == KernelChoice::tree;
     for (const auto& [name, is_changed] : tree ? std::span<const std::pair<const char*, bool>>(of_smooth) : of_trees)
@@ -167,10 +157,6 @@ void check_varying_noise(const Options& options) {
 }
 
 void check_combination(const Options& options) {
-    if (options.combine == Combine::boosted && options.signal)
-        throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
-                    "Every member learns the variance of what those before it leave.",
-                    "Leave signal NULL, or use combine => 'kernel_sum' or 'mixture'.");
     if (options.combine == Combine::kernel_sum && options.search != Search::local)
         throw Error(ErrorCode::invalid_argument,
                     format("combine => 'kernel_sum' needs search => 'local', not '%s'", name_of(options.search)),
@@ -225,10 +211,6 @@ const char* name_of(Mean mean) {
 
 const char* name_of(ExemplarObjective objective) {
     return exemplar_objectives[static_cast<size_t>(objective)];
-}
-
-const char* name_of(Inference inference) {
-    return inferences[static_cast<size_t>(inference)];
 }
 
 const char* name_of(Search search) {
