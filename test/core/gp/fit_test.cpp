@@ -431,7 +431,7 @@ TEST(GaussianProcess, Refusals) {
     EXPECT_EQ(refusal(options, rows, {}).message, "invalid value for option \"bits\": 31");
     options = plain_options();
     options.combine = Combine::kernel_sum;
-    EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' needs search => 'local', not 'none'");
+    EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' takes no search");
     options = plain_options();
     EXPECT_EQ(refusal(options, {}, {}).message, "there are no rows to train on");
     std::vector<PlainRow> none = rows;
