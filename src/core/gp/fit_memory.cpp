@@ -16,7 +16,7 @@ int value_bits_of(const Options& options, size_t features) {
 }
 
 FitMemory::FitMemory(const Dataset& dataset, const Options& options) : columns_(expansion_bytes(dataset)) {
-    if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic)
+    if (!is_smooth(options.kernel))
         count_trees(dataset, options);
     else
         finish_ = sparse_training_bytes(dataset.rows, dataset.features.size(),

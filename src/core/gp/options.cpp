@@ -16,12 +16,7 @@ constexpr const char* treatments[] = {"clamp", "prior"};
 constexpr const char* encodings[] = {"auto", "linear", "rank"};
 constexpr const char* means[] = {"auto", "zero", "boosted"};
 constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
-constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 constexpr ForeignName kernel_synonyms[] = {{"gaussian", "squared_exponential"}}; // as kernel sums say
-
-bool is_smooth(KernelChoice kernel) {
-    return kernel != KernelChoice::tree && kernel != KernelChoice::automatic;
-}
 
 constexpr Need<Options> tree_kernel = {"kernel", [](const Options& o) { return !is_smooth(o.kernel); },
                                        "kernel => 'tree'"};
@@ -81,7 +76,7 @@ constexpr Option<Options> rows[] = {
     options_argument<Options>,
     exclude_argument<Options>,
     option<&Options::kernel>(
-        "kernel", kernels,
+        "kernel", kernel_names,
         "the binary tree kernel; a smooth one, with a length scale for each feature; `auto`: which "
         "scores better")
         .also_called(kernel_synonyms),
@@ -167,10 +162,6 @@ std::optional<double> get_optional(Reader& reader) {
 
 const char* name_of(Combine combine) {
     return combinations[static_cast<size_t>(combine)];
-}
-
-const char* name_of(KernelChoice kernel) {
-    return kernels[static_cast<size_t>(kernel)];
 }
 
 const char* name_of(NumberEncoding encoding) {

@@ -3,6 +3,7 @@
 
 #include "core/base/options_table.hpp"
 #include "core/gp/search/order_search.hpp"
+#include "core/gp/sparse/smooth_kernel.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -12,10 +13,6 @@ namespace btml::gp {
 
 // Says how members make one model; automatic: the one that scores better, on held-out rows or leaving rows out.
 enum class Combine { automatic, mixture, kernel_sum };
-
-// The binary tree kernel, exact for any number of rows; smooth kernels, which go by inducing points; automatic: the one
-// that scores better, on held-out rows or leaving rows out.
-enum class KernelChoice { tree, squared_exponential, matern32, matern52, automatic };
 
 // Says what a point is to the model whose number lies outside of the training rows' range: one at the end of the range,
 // or one that has the less to do with it the farther it is, and nothing at last (OutsideScale).
@@ -85,7 +82,6 @@ std::optional<double> get_optional(Reader& reader);
 
 const char* name_of(Combine combine);
 const char* name_of(Search search);
-const char* name_of(KernelChoice kernel);
 const char* name_of(NumberEncoding encoding);
 const char* name_of(Mean mean);
 const char* name_of(ExemplarObjective objective);

@@ -20,12 +20,6 @@ uint64_t evaluations_alone(uint64_t evaluations) {
     return std::clamp<uint64_t>(evaluations / 10, 1, default_member_evaluations);
 }
 
-SmoothKind smooth_kind(KernelChoice kernel) {
-    return kernel == KernelChoice::matern32   ? SmoothKind::matern32
-           : kernel == KernelChoice::matern52 ? SmoothKind::matern52
-                                              : SmoothKind::squared_exponential;
-}
-
 size_t member_count(const Options& options) {
     return options.members > 0 ? static_cast<size_t>(options.members) : 1;
 }
@@ -99,8 +93,7 @@ void Trainer::standardise() {
     }
     const double rows = training.rows();
     limits_ = {options_.noise, options_.signal, weights / rows / rows};
-    const bool is_smooth = options_.kernel != KernelChoice::tree && options_.kernel != KernelChoice::automatic;
-    if (!is_smooth && options_.noise && *options_.noise < limits_.min_noise)
+    if (!is_smooth(options_.kernel) && options_.noise && *options_.noise < limits_.min_noise)
         warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
                                    "different targets may make the model overconfident",
                                    shortest(*options_.noise).c_str(), shortest(limits_.min_noise).c_str()));
@@ -230,7 +223,7 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     return result;
 }
 
-FitResult Trainer::fit_sparse(SmoothKind kind) {
+FitResult Trainer::fit_sparse(KernelChoice kernel) {
     const TrainingColumns& training = training_;
     const size_t exemplars = options_.max_exemplars(training.rows(), features_.size());
     const auto given = options_.given_exemplars ? std::span(*options_.given_exemplars) : std::span<const double>();
@@ -241,7 +234,7 @@ FitResult Trainer::fit_sparse(SmoothKind kind) {
     time("training the sparse process", [&] {
         TrainedSparse trained =
             train_sparse(training, features_,
-                         {kind, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
+                         {kernel, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
                           options_.exemplar_objective == ExemplarObjective::likelihood, given},
                          context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
@@ -364,8 +357,8 @@ FitResult Trainer::fit_best_kernel() {
         of_choosing = std::move(of_choosing_);
     };
     try {
-        for (const SmoothKind kind : {SmoothKind::squared_exponential, SmoothKind::matern52})
-            consider([&] { return fit_sparse(kind); });
+        for (const KernelChoice kernel : {KernelChoice::squared_exponential, KernelChoice::matern52})
+            consider([&] { return fit_sparse(kernel); });
     } catch (const Error& error) {
         const ErrorCode code = error.code();
         if (code != ErrorCode::invalid_argument && code != ErrorCode::out_of_range && code != ErrorCode::memory_limit)
@@ -420,7 +413,7 @@ Model Trainer::fit_sample(size_t rows) {
 Trained Trainer::fit() {
     FitResult result = options_.kernel == KernelChoice::tree        ? fit_tree()
                        : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
-                                                                    : fit_sparse(smooth_kind(options_.kernel));
+                                                                    : fit_sparse(options_.kernel);
     compare_scores(result.model); // by the variances that the process tells
     calibrate(result.model);
     result.timings = std::move(timings_);

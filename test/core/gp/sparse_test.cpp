@@ -46,7 +46,7 @@ Points random_points(size_t count, bool weights, Random& random) {
 
 SmoothKernel random_kernel(Random& random) {
     SmoothKernel kernel;
-    kernel.kind = static_cast<SmoothKind>(random.below(3));
+    kernel.kind = static_cast<KernelChoice>(1 + random.below(3));
     kernel.inverse_lengths = {0.3 + random.unit(), 0.3 + random.unit()};
     kernel.penalties = {0.1 + random.unit()};
     kernel.signal = 0.5 + random.unit();
@@ -59,14 +59,15 @@ double plain_covariance(const SmoothKernel& kernel, const double* a, const doubl
     for (size_t c = 0; c < 2; c++) squares += std::pow((a[c] - b[c]) * kernel.inverse_lengths[c], 2);
     const double r = std::sqrt(squares), share = a[2] == b[2] ? 1 : std::exp(-kernel.penalties[0]);
     switch (kernel.kind) {
-    case SmoothKind::squared_exponential:
+    case KernelChoice::squared_exponential:
         return kernel.signal * share * std::exp(-squares / 2);
-    case SmoothKind::matern32:
+    case KernelChoice::matern32:
         return kernel.signal * share * (1 + std::sqrt(3) * r) * std::exp(-std::sqrt(3) * r);
-    case SmoothKind::matern52:
+    case KernelChoice::matern52:
         return kernel.signal * share * (1 + std::sqrt(5) * r + 5 * squares / 3) * std::exp(-std::sqrt(5) * r);
+    default:
+        return 0;
     }
-    return 0;
 }
 
 // Everything of a few inducing points, written down as matrices: Q = K_fu K_uu⁻¹ K_uf.

@@ -16,13 +16,6 @@ namespace {
 constexpr const char* what = "the inducing points of a Gaussian process";
 constexpr size_t max_scored_rows = 50'000;
 
-// A kernel is learned from few rows first: an evaluation of the likelihood costs the cube of their number.
-struct Stage {
-    size_t rows;
-    int evaluations;
-};
-constexpr Stage stages[] = {{500, 40}, {1'000, 15}};
-
 // Fewer would see too little of what the inducing points explain.
 size_t rows_of_move(size_t inducing_points) {
     return std::max<size_t>(2'000, 2 * inducing_points);
@@ -51,14 +44,15 @@ class SparseTrainer {
         if (coordinates_.width() == 0)
             throw Error(ErrorCode::invalid_argument, "no feature varies",
                         "A smooth kernel compares rows by features that differ.", "Use kernel => 'tree'.");
-        kernel_.kind = training.kind;
+        kernel_.kind = training.kernel;
         kernel_.inverse_lengths.assign(coordinates_.numbers(), 1 / std::sqrt(coordinates_.width()));
         kernel_.penalties.assign(coordinates_.width() - coordinates_.numbers(), 0.5);
     }
 
     // What is likelier of the rows that moves look at may predict others worse: who moves compares.
     TrainedSparse train() {
-        learn_kernel();
+        evaluations_ = static_cast<uint64_t>(learn_kernel(kernel_, rows_, given_, training_.seed, team_, context_));
+        context_.note(format("noise %.4g, signal %.4g", kernel_.noise, kernel_.signal));
         Buffer<double> inducing = training_.given.empty() ? choose_inducing() : given_inducing();
         TrainedSparse chosen = fit(inducing.span());
         const bool are_all = inducing.size() >= rows_.size() * rows_.width();
@@ -72,7 +66,6 @@ class SparseTrainer {
     }
 
   private:
-    void learn_kernel();
     Buffer<double> choose_inducing();
     Buffer<double> given_inducing() const;
     void move_inducing(Buffer<double>& inducing);
@@ -105,17 +98,6 @@ class SparseTrainer {
     SmoothKernel kernel_;
     uint64_t evaluations_ = 0;
 };
-
-void SparseTrainer::learn_kernel() {
-    for (const Stage& stage : stages) {
-        const RowSubset some(rows_, spread_rows(rows_.size(), stage.rows, training_.seed), context_.memory());
-        evaluations_ += static_cast<uint64_t>(
-            maximise_likelihood(kernel_, some.rows(), given_, stage.evaluations, team_, context_));
-        context_.note(
-            format("noise %.4g, signal %.4g of %zu rows", kernel_.noise, kernel_.signal, some.targets.size()));
-        if (some.targets.size() == rows_.size()) break;
-    }
-}
 
 Buffer<double> SparseTrainer::choose_inducing() {
     const size_t count = training_.inducing_points;

@@ -9,7 +9,7 @@
 namespace btml::gp {
 
 struct SparseTraining {
-    SmoothKind kind;
+    KernelChoice kernel;
     size_t inducing_points;              // at most
     std::optional<double> noise, signal; // on the scale; learned if not given
     uint64_t seed;
