@@ -52,7 +52,7 @@ system_headers = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I $(
 EIGEN_CFLAGS ?= $(call system_headers,eigen3,-I/usr/include/eigen3)
 FFTW_CFLAGS ?= $(call system_headers,fftw3)
 library_flags := $(EIGEN_CFLAGS) $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_CFLAGS))
-# A static FFTW, where there is one, has its allocator replaced: src/core/relational/fourier_fftw.cpp says why.
+# A static FFTW, where there is one, has its allocator replaced: src/core/relational/queries/fourier_fftw.cpp says why.
 fftw_archive := $(filter /%,$(shell $(CXX) -print-file-name=libfftw3.a))
 fftw_wrap = -Wl,--wrap=fftw_kernel_malloc,--wrap=fftw_kernel_free
 FFTW_LIBS ?= $(if $(fftw_archive),$(fftw_wrap) $(fftw_archive),-lfftw3) -lm

@@ -1,14 +1,14 @@
 // SQL functions of boosted trees: btml.boost_fit, btml.tree_fit, btml.boost_fit_agg, and what looks into a model.
-#include "core/base/nothing_to_train_on.hpp"
 #include "core/boosting/booster.hpp"
-#include "core/boosting/to_sql.hpp"
-#include "pg/boosting_source.hpp"
+#include "core/boosting/trees/to_sql.hpp"
+#include "core/data/nothing_to_train_on.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/distributed_coordinator.hpp"
-#include "pg/model.hpp"
-#include "pg/training_rows.hpp"
+#include "pg/distributed/distributed_coordinator.hpp"
+#include "pg/model/model_value.hpp"
+#include "pg/source/aggregated_rows.hpp"
+#include "pg/source/boosting_source.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

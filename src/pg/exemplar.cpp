@@ -1,18 +1,18 @@
 // SQL functions of exemplars: btml.exemplars and btml.exemplars_agg.
-#include "core/base/number.hpp"
 #include "core/exemplar/row_sample.hpp"
 #include "core/exemplar/stream_greedy.hpp"
-#include "pg/bridge/arguments.hpp"
+#include "core/numbers/number.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
-#include "pg/bridge/expanded_state.hpp"
-#include "pg/bridge/json.hpp"
-#include "pg/bridge/number_array.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/bridge/values.hpp"
 #include "pg/exemplar_function.hpp"
-#include "pg/options.hpp"
-#include "pg/point_source.hpp"
+#include "pg/source/point_source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/expanded_state.hpp"
+#include "pg/values/json.hpp"
+#include "pg/values/named_options.hpp"
+#include "pg/values/number_array.hpp"
+#include "pg/values/result.hpp"
+#include "pg/values/values.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #include "pg/exemplar_function.hpp"
 
 #include "pg/bridge/function_rights.hpp"
-#include "pg/bridge/values.hpp"
+#include "pg/values/values.hpp"
 
 #include <limits>
 

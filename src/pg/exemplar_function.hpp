@@ -1,7 +1,7 @@
 // An SQL function that says how unlike two values are.
 #pragma once
 
-#include "core/exemplar/points.hpp"
+#include "core/exemplar/exemplar_points.hpp"
 #include "pg/bridge/guard.hpp"
 
 namespace btml::pg {

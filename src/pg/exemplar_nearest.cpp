@@ -1,11 +1,11 @@
 // btml.nearest_exemplar: exemplars as JSON, [{"id": …, "x": […]}, …], and which of them is nearest to a point.
 #include "core/base/buffer.hpp"
-#include "core/exemplar/options.hpp"
-#include "pg/bridge/arguments.hpp"
+#include "core/exemplar/exemplar_options.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/result.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // What features add to the scores of boosted trees for a row: btml.explain, btml.shap, btml.shap_interactions.
-#include "pg/bridge/arguments.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/prediction.hpp"
+#include "pg/model/prediction.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -1,14 +1,14 @@
 // What models make of features over rows of a source: btml.shap_importance, btml.partial_dependence,
 // btml.permutation_importance.
 #include "core/boosting/explanations/importance.hpp"
-#include "core/explanation/options.hpp"
+#include "core/explanation/explanation_options.hpp"
 #include "core/explanation/partial_dependence.hpp"
 #include "core/explanation/permutation.hpp"
-#include "pg/bridge/arguments.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/options.hpp"
-#include "pg/prediction.hpp"
-#include "pg/query_points.hpp"
+#include "pg/model/prediction.hpp"
+#include "pg/source/query_points.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/named_options.hpp"
+#include "pg/values/result.hpp"
 
 #include <span>
 

@@ -1,7 +1,7 @@
 #include "pg/given_exemplars.hpp"
 
 #include "core/gp/fit.hpp"
-#include "pg/query_points.hpp"
+#include "pg/source/query_points.hpp"
 
 #include <algorithm>
 #include <bit>

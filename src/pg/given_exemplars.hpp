@@ -1,9 +1,9 @@
 // The argument exemplar_source of a Gaussian process: its rows are the exemplars.
 #pragma once
 
-#include "core/base/dataset.hpp"
-#include "core/gp/options.hpp"
-#include "pg/fit_arguments.hpp"
+#include "core/data/dataset.hpp"
+#include "core/gp/gp_options.hpp"
+#include "pg/source/fit_arguments.hpp"
 
 namespace btml::pg {
 

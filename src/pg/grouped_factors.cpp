@@ -1,10 +1,10 @@
 #include "pg/grouped_factors.hpp"
 
-#include "pg/bridge/citus.hpp"
-#include "pg/bridge/grouped_query.hpp"
 #include "pg/bridge/nodes.hpp"
-#include "pg/bridge/partitions.hpp"
-#include "pg/bridge/values.hpp"
+#include "pg/distributed/citus.hpp"
+#include "pg/source/grouped_query.hpp"
+#include "pg/source/partitions.hpp"
+#include "pg/values/values.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Factors of a SumProd query over tables of other servers, which send groups of rows in the place of rows.
 #pragma once
 
-#include "core/relational/sum_product.hpp"
-#include "pg/bridge/source.hpp"
+#include "core/relational/queries/sum_product.hpp"
+#include "pg/source/source.hpp"
 
 namespace btml::pg {
 

@@ -1,10 +1,10 @@
 // SQL functions of kernel sums: btml.kernel_sum and its kin.
 #include "core/kernel/attention.hpp"
-#include "pg/bandwidth_choice.hpp"
+#include "pg/bandwidth_chooser.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/options.hpp"
-#include "pg/point_source.hpp"
+#include "pg/source/point_source.hpp"
+#include "pg/values/named_options.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -1,9 +1,9 @@
 // The SQL aggregate btml.kernel_sum_agg and its state, the type btml.kernel_sums.
-#include "core/kernel/options.hpp"
+#include "core/kernel/kernel_options.hpp"
 #include "core/kernel/query_sums.hpp"
-#include "pg/bridge/arguments.hpp"
-#include "pg/bridge/expanded_state.hpp"
-#include "pg/bridge/number_array.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/expanded_state.hpp"
+#include "pg/values/number_array.hpp"
 
 namespace btml::pg {
 

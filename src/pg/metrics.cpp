@@ -1,8 +1,8 @@
 // SQL aggregates of metrics: the types btml.metric_sums and btml.metric_rows, transition and final functions.
 #include "core/metrics/metric_sums.hpp"
 #include "core/metrics/ranked_rows.hpp"
-#include "pg/bridge/arguments.hpp"
-#include "pg/bridge/expanded_state.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/expanded_state.hpp"
 
 namespace btml::pg {
 

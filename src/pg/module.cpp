@@ -1,10 +1,10 @@
 // The loadable module.
 #include "core/base/version.hpp"
 #include "pg/bridge/guard.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
 #include "pg/planner/hook.hpp"
 #include "pg/planner/node.hpp"
+#include "pg/values/result.hpp"
 
 extern "C" {
 PG_MODULE_MAGIC;

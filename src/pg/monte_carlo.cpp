@@ -1,15 +1,15 @@
 // SQL functions of Monte Carlo sums: btml.kde_score, btml.likelihood_score, btml.kr_score and btml.kcde_score,
 // btml.select_bandwidth and btml.approx_sum.
-#include "core/base/exact_sum.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
-#include "pg/bandwidth_choice.hpp"
+#include "core/numbers/exact_sum.hpp"
+#include "pg/bandwidth_chooser.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/guard.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/monte_carlo_pages.hpp"
-#include "pg/options.hpp"
-#include "pg/point_source.hpp"
+#include "pg/source/point_source.hpp"
+#include "pg/values/named_options.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -1,7 +1,7 @@
 #include "pg/monte_carlo_pages.hpp"
 
 #include "pg/bridge/nodes.hpp"
-#include "pg/bridge/random_blocks.hpp"
+#include "pg/source/random_blocks.hpp"
 
 extern "C" {
 #include "access/sysattr.h"

@@ -1,8 +1,8 @@
 // Queries of one plain table over a random sample of its pages: TABLESAMPLE SYSTEM, put into a query tree.
 #pragma once
 
-#include "pg/bridge/source.hpp"
-#include "pg/bridge/values.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/values.hpp"
 
 namespace btml::pg {
 

@@ -1,9 +1,9 @@
 // btml.plot: a picture of the rows of a source.
 #include "core/plot/picture.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/bridge/source.hpp"
-#include "pg/options.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/named_options.hpp"
+#include "pg/values/result.hpp"
 
 extern "C" {
 #include "mb/pg_wchar.h"

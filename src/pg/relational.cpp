@@ -1,14 +1,14 @@
 // SQL functions over joins: btml.sumprod, btml.sumprod_by and the aggregate btml.sumprod_agg.
 #include "pg/relational.hpp"
 
-#include "core/relational/sum_product.hpp"
-#include "pg/bridge/arguments.hpp"
+#include "core/relational/queries/sum_product.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/number_array.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/bridge/source.hpp"
-#include "pg/bridge/values.hpp"
 #include "pg/grouped_factors.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/number_array.hpp"
+#include "pg/values/result.hpp"
+#include "pg/values/values.hpp"
 
 #include <algorithm>
 #include <cmath>

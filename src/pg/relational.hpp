@@ -1,7 +1,7 @@
 // What the SQL functions over joins share.
 #pragma once
 
-#include "pg/bridge/source.hpp"
+#include "pg/source/source.hpp"
 
 namespace btml::pg {
 

@@ -1,13 +1,13 @@
 // btml.sumprod_exact and btml.sumprod_exact_by: sums of products of integers and numerics to the last digit. They are
 // ordinary aggregates over the source, which the planner factorizes as it would in any query.
-#include "core/relational/sum_product.hpp"
-#include "pg/bridge/arguments.hpp"
+#include "core/relational/queries/sum_product.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
-#include "pg/bridge/source.hpp"
-#include "pg/bridge/values.hpp"
 #include "pg/relational.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/result.hpp"
+#include "pg/values/values.hpp"
 
 #include <algorithm>
 

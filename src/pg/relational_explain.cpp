@@ -1,13 +1,13 @@
 // btml.explain_join: what became of a source, as lines of text.
 #include "core/boosting/strategy.hpp"
-#include "core/relational/join_rows.hpp"
-#include "pg/bridge/arguments.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/citus.hpp"
 #include "pg/bridge/nodes.hpp"
-#include "pg/bridge/partitions.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/bridge/source.hpp"
+#include "pg/distributed/citus.hpp"
+#include "pg/source/partitions.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -1,9 +1,9 @@
 // btml.sample_join: rows of a join that is not built, uniformly and without replacement.
-#include "core/relational/join_sample.hpp"
-#include "pg/bridge/arguments.hpp"
+#include "core/relational/queries/join_sample.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/result.hpp"
-#include "pg/bridge/source.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -1,17 +1,17 @@
 // Tensor sketches: btml.sketch_norm, Σ value² over a join, the aggregate btml.tensor_sketch_agg and btml.sketch_inner.
-#include "core/base/number.hpp"
 #include "core/base/run_context.hpp"
-#include "core/relational/sketch_hash.hpp"
-#include "core/relational/sketch_size.hpp"
-#include "core/relational/tensor_sketch.hpp"
-#include "pg/bridge/arguments.hpp"
+#include "core/numbers/number.hpp"
+#include "core/relational/queries/sketch_hash.hpp"
+#include "core/relational/queries/sketch_size.hpp"
+#include "core/relational/queries/tensor_sketch.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/number_array.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
-#include "pg/bridge/source.hpp"
-#include "pg/bridge/values.hpp"
-#include "pg/options.hpp"
+#include "pg/source/source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/named_options.hpp"
+#include "pg/values/number_array.hpp"
+#include "pg/values/result.hpp"
+#include "pg/values/values.hpp"
 
 namespace btml::pg {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/validation/search_space.hpp"
-#include "pg/bridge/json.hpp"
-#include "pg/training_join.hpp"
+#include "pg/source/training_join.hpp"
+#include "pg/values/json.hpp"
 
 namespace btml::pg {
 

@@ -1,6 +1,6 @@
 // How far off predictions are: btml.predict_interval, btml.predict_quantile and btml.predict_distribution.
-#include "pg/bridge/result.hpp"
-#include "pg/prediction.hpp"
+#include "pg/model/prediction.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

@@ -1,14 +1,14 @@
 // SQL functions that validate and tune fits: btml.cross_validate and btml.tune.
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "core/validation/boosted_scorer.hpp"
 #include "core/validation/fold_labels.hpp"
 #include "core/validation/gp_scorer.hpp"
 #include "core/validation/race.hpp"
-#include "pg/boosting_source.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/given_exemplars.hpp"
+#include "pg/source/boosting_source.hpp"
 #include "pg/tuning_space.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg {
 

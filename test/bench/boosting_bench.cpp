@@ -1,7 +1,7 @@
 // Training and prediction in the core alone.
-#include "core/base/rng.hpp"
 #include "core/boosting/booster.hpp"
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <benchmark/benchmark.h>
 

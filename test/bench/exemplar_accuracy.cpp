@@ -1,7 +1,7 @@
 // How good the exemplars of a file of points are, and how long they take, in the core alone: see README.md here.
 #include "core/algebra/cholesky.hpp"
-#include "core/base/rng.hpp"
 #include "core/exemplar/stream_greedy.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <cmath>

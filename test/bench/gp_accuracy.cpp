@@ -10,7 +10,7 @@
 // by the paper's authors: a permutation by numpy's legacy generator, the first 80 % to learn from, of those the first
 // 80 % to train with, the others (--validation) unused, and the last 20 % to score. Targets are standardised.
 #include "core/gp/fit.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 
 #include <chrono>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Inference with the binary tree kernel in the core alone: a million rows of eleven correlated features, 88 levels.
-#include "core/base/rng.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
 #include "core/gp/tree/likelihood.hpp"
 #include "core/gp/tree/trie.hpp"
+#include "core/numbers/rng.hpp"
 #include "gp/covariance_product.hpp"
 
 #include <benchmark/benchmark.h>

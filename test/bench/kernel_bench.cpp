@@ -1,6 +1,6 @@
 // Exact kernel sums: pairs a second.
-#include "core/base/rng.hpp"
 #include "core/kernel/kernel_sums.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -12,8 +12,8 @@
 // scaled to all. The errors are over those queries, as epsilon is measured; of attention, relative to the values' norm.
 // Of many queries they scatter: one that is far off, and is among those looked at, counts as if as many of the others
 // were.
-#include "core/base/rng.hpp"
 #include "core/kernel/attention.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <cstdio>

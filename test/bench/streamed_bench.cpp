@@ -1,5 +1,5 @@
 // Streamed aggregates in the core alone: rows that find partners and add to a message, and joins of a graph's edges.
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/relational/streamed/aggregate.hpp"
 #include "core/relational/streamed/join_decomposition.hpp"
 

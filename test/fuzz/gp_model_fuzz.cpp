@@ -1,6 +1,6 @@
 // Bytes of a Gaussian process from anywhere: they decode, or are refused; what decodes can be used and encodes to the
 // same bytes.
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/update.hpp"
 

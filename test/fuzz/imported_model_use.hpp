@@ -3,8 +3,8 @@
 
 #include "core/boosting/exchange/lightgbm_text.hpp"
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/predictor.hpp"
-#include "core/boosting/to_sql.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
+#include "core/boosting/trees/to_sql.hpp"
 
 #include <cstdlib>
 

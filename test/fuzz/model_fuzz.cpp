@@ -1,8 +1,8 @@
 // Bytes of a model from anywhere: they decode, or are refused; what decodes can be used and encodes to the same bytes.
 #include "core/base/envelope.hpp"
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/predictor.hpp"
-#include "core/boosting/to_sql.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
+#include "core/boosting/trees/to_sql.hpp"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // Bytes of an aggregate's state from anywhere: they parse, or are refused; what parses flattens to as many bytes.
 #include "core/base/error.hpp"
-#include "core/base/row_collection.hpp"
+#include "core/data/row_collection.hpp"
 
 #include <cstdlib>
 

@@ -2,16 +2,16 @@
 //
 //   option_tables page FILE    the page; what stands between <!-- options: TABLE --> and <!-- end --> is that table
 //   option_tables functions    function|parameter|default of every option and argument
-#include "core/boosting/options.hpp"
-#include "core/exemplar/options.hpp"
-#include "core/explanation/options.hpp"
-#include "core/gp/options.hpp"
-#include "core/kernel/options.hpp"
+#include "core/boosting/trees/boosting_options.hpp"
+#include "core/exemplar/exemplar_options.hpp"
+#include "core/explanation/explanation_options.hpp"
+#include "core/gp/gp_options.hpp"
+#include "core/kernel/kernel_options.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
-#include "core/plot/options.hpp"
-#include "core/relational/sketch_size.hpp"
-#include "core/validation/options.hpp"
+#include "core/plot/plot_options.hpp"
+#include "core/relational/queries/sketch_size.hpp"
+#include "core/validation/validation_options.hpp"
 
 #include <cstdio>
 #include <fstream>

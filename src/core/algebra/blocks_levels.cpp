@@ -1,6 +1,6 @@
 #include "core/algebra/blocks.hpp"
 
-#include "core/base/eigen.hpp"
+#include "core/algebra/eigen.hpp"
 
 namespace btml::algebra {
 

@@ -1,9 +1,9 @@
 // Trees over rows whose features are bins.
 #pragma once
 
-#include "core/boosting/binning.hpp"
-#include "core/boosting/model.hpp"
-#include "core/boosting/split.hpp"
+#include "core/boosting/binning/binning.hpp"
+#include "core/boosting/growing/split.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 namespace btml::boosting {
 

@@ -1,15 +1,15 @@
 #include "core/boosting/booster.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/boosting/binning/shared_categories.hpp"
 #include "core/boosting/deviation_training.hpp"
-#include "core/boosting/distributed_set.hpp"
-#include "core/boosting/factorised_set.hpp"
-#include "core/boosting/grower.hpp"
-#include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/factorised/factorised_set.hpp"
+#include "core/boosting/growing/grower.hpp"
+#include "core/boosting/growing/training_memory.hpp"
+#include "core/boosting/held/distributed_set.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/boosting/rows/row_hash.hpp"
-#include "core/boosting/shared_categories.hpp"
-#include "core/boosting/training_memory.hpp"
 #include "core/boosting/warm_start.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -1,14 +1,14 @@
 // Training: gradient boosting of the squared loss over rows of a join.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/base/peers.hpp"
 #include "core/base/timing.hpp"
-#include "core/boosting/binning.hpp"
-#include "core/boosting/factorised_allowance.hpp"
+#include "core/boosting/binning/binning.hpp"
+#include "core/boosting/factorised/factorised_allowance.hpp"
 #include "core/boosting/findings.hpp"
-#include "core/boosting/model.hpp"
-#include "core/relational/grouped_join.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
+#include "core/data/dataset.hpp"
+#include "core/relational/join/grouped_join.hpp"
 
 namespace btml::boosting {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/boosting/binning.hpp"
-#include "core/boosting/model.hpp"
+#include "core/boosting/binning/binning.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 namespace btml::boosting {
 

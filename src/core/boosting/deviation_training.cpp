@@ -1,8 +1,8 @@
 #include "core/boosting/deviation_training.hpp"
 
-#include "core/base/usual_range.hpp"
 #include "core/boosting/fold_trainings.hpp"
-#include "core/boosting/training_memory.hpp"
+#include "core/boosting/growing/training_memory.hpp"
+#include "core/numbers/usual_range.hpp"
 #include "core/uncertainty/log_squares.hpp"
 
 #include <algorithm>

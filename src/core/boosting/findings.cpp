@@ -1,6 +1,6 @@
 #include "core/boosting/findings.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <numeric>
 

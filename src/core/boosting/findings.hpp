@@ -1,8 +1,8 @@
 // What is odd in the columns of a training set, and would better be known before a model is trusted.
 #pragma once
 
-#include "core/boosting/binning.hpp"
-#include "core/boosting/model.hpp"
+#include "core/boosting/binning/binning.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 namespace btml::boosting {
 

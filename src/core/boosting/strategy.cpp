@@ -1,12 +1,12 @@
 #include "core/boosting/strategy.hpp"
 
 #include "core/base/timing.hpp"
+#include "core/boosting/factorised/query_costs.hpp"
+#include "core/boosting/factorised/sketched_squares.hpp"
 #include "core/boosting/objectives/objective.hpp"
-#include "core/boosting/query_costs.hpp"
-#include "core/boosting/sketched_squares.hpp"
-#include "core/relational/filtered_sums.hpp"
-#include "core/relational/join_rows.hpp"
-#include "core/relational/spectrum.hpp"
+#include "core/relational/filtered/filtered_sums.hpp"
+#include "core/relational/join/join_rows.hpp"
+#include "core/relational/queries/spectrum.hpp"
 
 #include <cmath>
 

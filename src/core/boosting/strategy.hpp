@@ -1,9 +1,9 @@
 // How to train over a join: with its rows held as row ids, or by queries over its tables.
 #pragma once
 
-#include "core/boosting/factorised_allowance.hpp"
-#include "core/boosting/model.hpp"
-#include "core/relational/join.hpp"
+#include "core/boosting/factorised/factorised_allowance.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
+#include "core/relational/join/join.hpp"
 
 namespace btml::boosting {
 

@@ -1,6 +1,6 @@
 #include "core/boosting/training_sample.hpp"
 
-#include "core/relational/join_sample.hpp"
+#include "core/relational/queries/join_sample.hpp"
 
 #include <cmath>
 

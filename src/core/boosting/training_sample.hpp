@@ -1,8 +1,8 @@
 // The part of a join to train on where its rows are not all held.
 #pragma once
 
-#include "core/boosting/model.hpp"
-#include "core/relational/join_dataset.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
+#include "core/relational/join/join_dataset.hpp"
 
 namespace btml::boosting {
 

@@ -1,7 +1,7 @@
 #include "core/boosting/warm_start.hpp"
 
 #include "core/boosting/binned_trees.hpp"
-#include "core/boosting/shared_categories.hpp"
+#include "core/boosting/binning/shared_categories.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // added.
 #pragma once
 
-#include "core/boosting/training_set.hpp"
+#include "core/boosting/growing/training_set.hpp"
 
 namespace btml::boosting {
 

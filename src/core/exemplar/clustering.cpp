@@ -2,8 +2,8 @@
 
 #include "core/exemplar/near_rows.hpp"
 
-#include "core/base/rng.hpp"
-#include "core/base/usual_range.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/exemplar/dissimilarities.hpp"
-#include "core/exemplar/objective.hpp"
+#include "core/exemplar/exemplar_objective.hpp"
 #include "core/exemplar/racing.hpp"
 #include "core/exemplar/row_weights.hpp"
 

@@ -1,6 +1,6 @@
 #include "core/exemplar/dissimilarities.hpp"
 
-#include "core/base/usual_range.hpp"
+#include "core/numbers/usual_range.hpp"
 #include "core/pairwise/distances.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/exemplar/options.hpp"
-#include "core/exemplar/points.hpp"
+#include "core/exemplar/exemplar_options.hpp"
+#include "core/exemplar/exemplar_points.hpp"
 
 #include <limits>
 

@@ -2,7 +2,7 @@
 // in closed form, at a cost in proportion to exemplars × validation rows.
 #pragma once
 
-#include "core/exemplar/objective.hpp"
+#include "core/exemplar/exemplar_objective.hpp"
 #include "core/exemplar/product.hpp"
 #include "core/exemplar/row_weights.hpp"
 

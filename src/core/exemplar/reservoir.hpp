@@ -1,8 +1,8 @@
 // Samples a stream of rows, so that each row of the sample counts for those that it stands for.
 #pragma once
 
-#include "core/exemplar/options.hpp"
-#include "core/exemplar/points.hpp"
+#include "core/exemplar/exemplar_options.hpp"
+#include "core/exemplar/exemplar_points.hpp"
 
 namespace btml::exemplar {
 

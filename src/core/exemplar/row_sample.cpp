@@ -1,7 +1,7 @@
 #include "core/exemplar/row_sample.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/base/serial.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 // count.
 #pragma once
 
-#include "core/exemplar/points.hpp"
+#include "core/exemplar/exemplar_points.hpp"
 
 #include <compare>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "core/exemplar/squared_exponential.hpp"
 
-#include "core/base/usual_range.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>

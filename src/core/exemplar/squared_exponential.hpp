@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/exemplar/options.hpp"
-#include "core/exemplar/points.hpp"
+#include "core/exemplar/exemplar_options.hpp"
+#include "core/exemplar/exemplar_points.hpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "core/exemplar/stream_greedy.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/exemplar/cell_means.hpp"
-#include "core/exemplar/objective.hpp"
+#include "core/exemplar/exemplar_objective.hpp"
 #include "core/exemplar/reservoir.hpp"
 
 #include <unordered_set>

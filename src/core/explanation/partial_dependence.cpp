@@ -1,6 +1,6 @@
 #include "core/explanation/partial_dependence.hpp"
 
-#include "core/base/sample_mean.hpp"
+#include "core/numbers/sample_mean.hpp"
 
 #include <algorithm>
 #include <cmath>

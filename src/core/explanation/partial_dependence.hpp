@@ -2,8 +2,8 @@
 // Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001, section 8.2).
 #pragma once
 
-#include "core/base/number.hpp"
 #include "core/base/run_context.hpp"
+#include "core/numbers/number.hpp"
 
 #include <optional>
 #include <span>

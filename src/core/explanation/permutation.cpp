@@ -1,7 +1,7 @@
 #include "core/explanation/permutation.hpp"
 
-#include "core/base/rng.hpp"
-#include "core/base/sample_mean.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/numbers/sample_mean.hpp"
 
 #include <cmath>
 

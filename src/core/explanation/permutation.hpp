@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
-#include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,10 +1,10 @@
 #include "core/gp/encoding_choice.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/fit_memory.hpp"
 #include "core/gp/mixture.hpp"
 #include "core/gp/search/order_steps.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 

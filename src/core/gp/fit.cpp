@@ -1,9 +1,9 @@
 #include "core/gp/fit.hpp"
 
-#include "core/base/rng.hpp"
-#include "core/base/usual_range.hpp"
 #include "core/gp/mean_choice.hpp"
 #include "core/gp/trainer.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>

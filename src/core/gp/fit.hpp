@@ -1,9 +1,9 @@
 // Training: Gaussian process regression over rows of a join.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/base/timing.hpp"
-#include "core/gp/model.hpp"
+#include "core/data/dataset.hpp"
+#include "core/gp/gp_model.hpp"
 
 namespace btml::gp {
 

@@ -1,7 +1,7 @@
 // How much work and memory a fit takes.
 #pragma once
 
-#include "core/gp/options.hpp"
+#include "core/gp/gp_options.hpp"
 #include "core/gp/tree/training_columns.hpp"
 
 namespace btml::gp {

@@ -1,6 +1,6 @@
 #include "core/gp/fit_scores.hpp"
 
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // How well a model predicts rows that it was not trained on.
 #pragma once
 
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 namespace btml::gp {
 

@@ -1,12 +1,12 @@
 #include "core/gp/mean_choice.hpp"
 
-#include "core/base/nothing_to_train_on.hpp"
-#include "core/base/rng.hpp"
+#include "core/data/nothing_to_train_on.hpp"
 #include "core/gp/encoding_choice.hpp"
 #include "core/gp/fit_scores.hpp"
 #include "core/gp/search/order_steps.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
 #include "core/gp/varying_noise.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <numeric>

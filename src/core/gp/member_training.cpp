@@ -1,6 +1,6 @@
 #include "core/gp/member_training.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 namespace btml::gp {
 

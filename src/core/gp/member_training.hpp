@@ -1,7 +1,7 @@
 // Trains members: a search finds bit order and kernel, then the trie is built.
 #pragma once
 
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 namespace btml::gp {
 

@@ -1,7 +1,7 @@
 // Densities of mixtures of Gaussians, and scores by them.
 #pragma once
 
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 #include <cmath>
 #include <limits>

@@ -10,7 +10,7 @@
 // times the one at e is predicted, and the variance is the mean square about that.
 #pragma once
 
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 namespace btml::gp {
 

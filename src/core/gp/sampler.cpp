@@ -1,8 +1,8 @@
 #include "core/gp/sampler.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 #include "core/gp/tree/random_normal.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 // Spared rows, which no tree knows, tell by how much.
 #pragma once
 
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/gp/tree/training_columns.hpp"
 #include "core/uncertainty/calibration.hpp"
 

@@ -1,7 +1,7 @@
 // Adds one observation to a trained model, or removes one.
 #pragma once
 
-#include "core/gp/model.hpp"
+#include "core/gp/gp_model.hpp"
 
 namespace btml::gp {
 

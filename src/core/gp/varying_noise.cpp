@@ -1,7 +1,7 @@
 #include "core/gp/varying_noise.hpp"
 
 #include "core/gp/fit_scores.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
 #include "core/uncertainty/log_squares.hpp"
 

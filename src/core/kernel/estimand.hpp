@@ -3,8 +3,8 @@
 // Everything is in units of BlockValues' scales, where values are at most 1.
 #pragma once
 
+#include "core/kernel/kernel_options.hpp"
 #include "core/kernel/key_set.hpp"
-#include "core/kernel/options.hpp"
 
 namespace btml::kernel {
 

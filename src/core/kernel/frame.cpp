@@ -1,7 +1,7 @@
 #include "core/kernel/frame.hpp"
 
-#include "core/base/sample_mean.hpp"
-#include "core/base/usual_range.hpp"
+#include "core/numbers/sample_mean.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>

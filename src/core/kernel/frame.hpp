@@ -2,8 +2,8 @@
 // the sum of kernels.hpp.
 #pragma once
 
-#include "core/kernel/options.hpp"
-#include "core/kernel/points.hpp"
+#include "core/kernel/kernel_options.hpp"
+#include "core/kernel/kernel_points.hpp"
 
 #include <vector>
 

@@ -5,8 +5,8 @@
 // the light rest a sample is. The estimates are unbiased sums (means: their ratios) whatever is found to be heavy.
 #pragma once
 
-#include "core/kernel/options.hpp"
-#include "core/kernel/points.hpp"
+#include "core/kernel/kernel_options.hpp"
+#include "core/kernel/kernel_points.hpp"
 
 #include <memory>
 #include <string>

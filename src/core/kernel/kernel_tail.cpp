@@ -1,7 +1,7 @@
 #include "core/kernel/kernel_tail.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/kernel/exact_sums.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 // Weights play no part, and equal keys are not merged: the matrix has an entry for each pair.
 #pragma once
 
-#include "core/kernel/options.hpp"
-#include "core/kernel/points.hpp"
+#include "core/kernel/kernel_options.hpp"
+#include "core/kernel/kernel_points.hpp"
 
 #include <vector>
 

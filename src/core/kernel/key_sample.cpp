@@ -1,6 +1,6 @@
 #include "core/kernel/key_sample.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/kernel/points.hpp"
+#include "core/kernel/kernel_points.hpp"
 
 #include <optional>
 #include <vector>

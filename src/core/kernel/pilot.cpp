@@ -1,9 +1,9 @@
 #include "core/kernel/pilot.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/kernel/error_freedom.hpp"
 #include "core/kernel/exact_sums.hpp"
 #include "core/kernel/sums_memory.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/base/exact_sum.hpp"
 #include "core/base/run_context.hpp"
+#include "core/numbers/exact_sum.hpp"
 #include "core/pairwise/kernels/kernels.hpp"
 
 #include <vector>

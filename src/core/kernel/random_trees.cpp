@@ -1,6 +1,6 @@
 #include "core/kernel/random_trees.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 

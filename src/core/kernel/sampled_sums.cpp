@@ -1,6 +1,6 @@
 #include "core/kernel/sampled_sums.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Metrics of predicted distributions and intervals.
-#include "core/base/student_t.hpp"
 #include "core/metrics/terms.hpp"
+#include "core/numbers/student_t.hpp"
 
 #include <numbers>
 

@@ -5,7 +5,7 @@
 // kind, and its place at the end of the table in metric.cpp.
 #pragma once
 
-#include "core/base/exact_sum.hpp"
+#include "core/numbers/exact_sum.hpp"
 
 #include <optional>
 #include <string_view>

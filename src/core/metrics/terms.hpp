@@ -1,8 +1,8 @@
 // What definitions of metrics share: checks of a row's numbers, terms, means.
 #pragma once
 
-#include "core/base/elementary.hpp"
 #include "core/metrics/metric.hpp"
+#include "core/numbers/elementary.hpp"
 
 #include <cmath>
 #include <limits>

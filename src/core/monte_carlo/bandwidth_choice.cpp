@@ -1,6 +1,6 @@
 #include "core/monte_carlo/bandwidth_choice.hpp"
 
-#include "core/base/usual_range.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -24,9 +24,9 @@
 // the bias of second order away for any f (Quenouille's half-sample jackknife) and tells the variance as well.
 #pragma once
 
-#include "core/base/rng.hpp"
 #include "core/base/threads.hpp"
 #include "core/monte_carlo/stratified_mean.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <concepts>
 

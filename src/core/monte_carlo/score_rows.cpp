@@ -1,8 +1,8 @@
 #include "core/monte_carlo/score_rows.hpp"
 
-#include "core/base/rng.hpp"
-#include "core/base/sample_mean.hpp"
-#include "core/base/usual_range.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/numbers/sample_mean.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "core/monte_carlo/square_integral.hpp"
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 #include "core/pairwise/normal_cells.hpp"
 
 #include <algorithm>

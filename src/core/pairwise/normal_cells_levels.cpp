@@ -1,7 +1,7 @@
 #include "core/pairwise/normal_cells.hpp"
 
-#include "core/base/elementary.hpp"
-#include "core/pairwise/level_vectors.hpp"
+#include "core/numbers/elementary.hpp"
+#include "core/pairwise/pair_vectors.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 #include "core/pairwise/pair_strips.hpp"
 
-#include "core/pairwise/level_vectors.hpp"
+#include "core/pairwise/pair_vectors.hpp"
 
 #include <limits>
 

@@ -2,7 +2,7 @@
 // of exponential(). It gives the same result on every processor.
 #pragma once
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 
 namespace btml::pairwise {
 

@@ -1,7 +1,7 @@
 // The ranges of values that a picture shows.
 #pragma once
 
-#include "core/plot/options.hpp"
+#include "core/plot/plot_options.hpp"
 
 namespace btml::plot {
 

@@ -1,7 +1,7 @@
 // A picture of rows as SVG: the layout of title, legend, axes and data.
 #pragma once
 
-#include "core/plot/options.hpp"
+#include "core/plot/plot_options.hpp"
 
 namespace btml::plot {
 

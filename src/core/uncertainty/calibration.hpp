@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/base/serial.hpp"
-#include "core/uncertainty/student_t.hpp"
+#include "core/uncertainty/student_t_errors.hpp"
 #include "core/uncertainty/variance_calibration.hpp"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "core/uncertainty/log_squares.hpp"
 
-#include "core/base/elementary.hpp"
 #include "core/base/run_context.hpp"
+#include "core/numbers/elementary.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "core/uncertainty/variance_calibration.hpp"
 
-#include "core/base/elementary.hpp"
-#include "core/base/usual_range.hpp"
+#include "core/numbers/elementary.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
 #include <cmath>

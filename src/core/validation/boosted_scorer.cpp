@@ -1,7 +1,7 @@
 #include "core/validation/boosted_scorer.hpp"
 
+#include "core/boosting/growing/training_memory.hpp"
 #include "core/boosting/rows/row_hash.hpp"
-#include "core/boosting/training_memory.hpp"
 
 #include <cmath>
 #include <deque>

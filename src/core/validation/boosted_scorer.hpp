@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/boosting/booster.hpp"
-#include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/validation/folds.hpp"
 #include "core/validation/scorer.hpp"
 

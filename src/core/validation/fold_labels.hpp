@@ -1,7 +1,7 @@
 // Checks that folds have the labels that it takes to train without them, and to score them.
 #pragma once
 
-#include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/validation/folds.hpp"
 
 namespace btml::validation {

@@ -1,7 +1,7 @@
 #include "core/validation/folds.hpp"
 
-#include "core/base/rng.hpp"
-#include "core/validation/options.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/validation/validation_options.hpp"
 
 #include <algorithm>
 

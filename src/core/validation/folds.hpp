@@ -1,9 +1,9 @@
 // Cuts the rows of a join into folds, each of which is scored by a model that was trained on the others.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/base/run_context.hpp"
 #include "core/boosting/rows/training_rows.hpp"
+#include "core/data/dataset.hpp"
 
 namespace btml::validation {
 

@@ -1,9 +1,9 @@
 #include "core/validation/gp_scorer.hpp"
 
-#include "core/base/exact_sum.hpp"
-#include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/gp/fit.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
+#include "core/numbers/exact_sum.hpp"
 #include "core/validation/boosted_scorer.hpp"
 #include "core/validation/fold_context.hpp"
 

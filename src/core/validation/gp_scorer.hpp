@@ -1,10 +1,10 @@
 // Scores Gaussian processes on folds.
 #pragma once
 
-#include "core/gp/options.hpp"
+#include "core/gp/gp_options.hpp"
 #include "core/validation/folds.hpp"
-#include "core/validation/options.hpp"
 #include "core/validation/scorer.hpp"
+#include "core/validation/validation_options.hpp"
 
 namespace btml::validation {
 

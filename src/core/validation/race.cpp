@@ -1,8 +1,8 @@
 #include "core/validation/race.hpp"
 
 #include "core/base/error.hpp"
-#include "core/base/sample_mean.hpp"
 #include "core/base/timing.hpp"
+#include "core/numbers/sample_mean.hpp"
 
 #include <algorithm>
 

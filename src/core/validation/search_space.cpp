@@ -1,7 +1,7 @@
 #include "core/validation/search_space.hpp"
 
-#include "core/base/elementary.hpp"
-#include "core/base/rng.hpp"
+#include "core/numbers/elementary.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <cstdlib>

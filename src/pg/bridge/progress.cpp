@@ -1,7 +1,7 @@
 #include "pg/bridge/progress.hpp"
 
 #include "pg/bridge/nodes.hpp"
-#include "pg/bridge/result.hpp"
+#include "pg/values/result.hpp"
 
 extern "C" {
 #include "access/xact.h"

@@ -1,10 +1,10 @@
 #include "pg/planner/arithmetic.hpp"
 
-#include "core/base/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/relational/streamed/aggregate.hpp"
-#include "pg/bridge/factoriser.hpp"
 #include "pg/planner/factor_type.hpp"
 #include "pg/planner/shape.hpp"
+#include "pg/source/factoriser.hpp"
 
 #include <bit>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "pg/planner/execution.hpp"
 
-#include "core/base/wide_integer.hpp"
-#include "pg/bridge/decimal.hpp"
+#include "core/numbers/wide_integer.hpp"
+#include "pg/values/decimal.hpp"
 
 #include <exception>
 

@@ -3,9 +3,9 @@
 
 #include "core/relational/streamed/aggregate.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/dictionaries.hpp"
 #include "pg/planner/factorized_plan.hpp"
 #include "pg/planner/scan_source.hpp"
+#include "pg/source/dictionaries.hpp"
 
 namespace btml::pg::planner {
 

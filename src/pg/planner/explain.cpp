@@ -1,10 +1,10 @@
 // btml.explain_factorized: what becomes of the aggregates of a query, as lines of text.
-#include "pg/bridge/analysis.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/nodes.hpp"
-#include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
 #include "pg/planner/hook.hpp"
+#include "pg/source/analysis.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/result.hpp"
 
 namespace btml::pg::planner {
 

@@ -2,7 +2,7 @@
 
 #include "core/relational/streamed/bag_rows.hpp"
 #include "core/relational/streamed/message.hpp"
-#include "pg/bridge/dictionaries.hpp"
+#include "pg/source/dictionaries.hpp"
 
 extern "C" {
 #include "optimizer/cost.h"

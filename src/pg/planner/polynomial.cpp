@@ -1,7 +1,7 @@
 #include "pg/planner/polynomial.hpp"
 
-#include "pg/bridge/factoriser.hpp"
 #include "pg/planner/arithmetic.hpp"
+#include "pg/source/factoriser.hpp"
 
 extern "C" {
 #include "optimizer/clauses.h"

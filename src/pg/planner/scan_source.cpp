@@ -1,7 +1,7 @@
 #include "pg/planner/scan_source.hpp"
 
-#include "pg/bridge/decimal.hpp"
 #include "pg/bridge/guard.hpp"
+#include "pg/values/decimal.hpp"
 
 namespace btml::pg::planner {
 

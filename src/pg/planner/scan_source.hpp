@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/relational/streamed/aggregate.hpp"
-#include "pg/bridge/dictionaries.hpp"
 #include "pg/planner/factorized_plan.hpp"
+#include "pg/source/dictionaries.hpp"
 
 #include <exception>
 

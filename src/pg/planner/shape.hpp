@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/relational/streamed/plan.hpp"
-#include "pg/bridge/analysis.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/settings.hpp"
+#include "pg/source/analysis.hpp"
 
 namespace btml::pg::planner {
 

@@ -1,7 +1,7 @@
 #include "core/algebra/cholesky.hpp"
 
 #include "core/base/levels.hpp"
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // done.
 #include "core/base/run_context.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

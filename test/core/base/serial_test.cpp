@@ -2,7 +2,7 @@
 
 #include "caught.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // with.
 #pragma once
 
-#include "core/base/rng.hpp"
 #include "core/boosting/booster.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

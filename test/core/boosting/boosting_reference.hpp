@@ -4,7 +4,7 @@
 #include "boosting_data.hpp"
 #include "plain_loss.hpp"
 
-#include "core/boosting/binning.hpp"
+#include "core/boosting/binning/binning.hpp"
 
 namespace btml::boosting::test {
 

@@ -1,6 +1,6 @@
 #include "boosting_data.hpp"
 
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 
 namespace btml::boosting::test {
 namespace {

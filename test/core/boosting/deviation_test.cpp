@@ -2,7 +2,7 @@
 
 #include "caught.hpp"
 
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 
 #include <numbers>
 

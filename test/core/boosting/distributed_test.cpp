@@ -3,7 +3,7 @@
 #include "random_fit.hpp"
 
 #include "core/base/resident_holder.hpp"
-#include "core/boosting/quantile_cuts.hpp"
+#include "core/boosting/binning/quantile_cuts.hpp"
 
 #include <map>
 

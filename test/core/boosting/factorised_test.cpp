@@ -1,9 +1,9 @@
 #include "boosting_data.hpp"
 #include "boosting_reference.hpp"
 #include "caught.hpp"
-#include "core/boosting/factorised_set.hpp"
+#include "core/boosting/factorised/factorised_set.hpp"
 #include "core/boosting/strategy.hpp"
-#include "core/relational/join_dataset.hpp"
+#include "core/relational/join/join_dataset.hpp"
 #include "relational/random_join.hpp"
 
 #include <gtest/gtest.h>

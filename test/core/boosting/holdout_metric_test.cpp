@@ -1,7 +1,7 @@
 #include "boosting_data.hpp"
 #include "caught.hpp"
 
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/metrics/metric_sums.hpp"
 #include "core/metrics/ranked_rows.hpp"
 

@@ -1,7 +1,7 @@
-#include "core/boosting/labels.hpp"
+#include "core/boosting/target_labels.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/boosting/objectives/objective.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include "caught.hpp"
 
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/predictor.hpp"
-#include "core/boosting/to_sql.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
+#include "core/boosting/trees/to_sql.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "boosting_data.hpp"
 
-#include "core/boosting/split.hpp"
+#include "core/boosting/growing/split.hpp"
 
 namespace btml::boosting::test {
 

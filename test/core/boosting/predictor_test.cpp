@@ -1,5 +1,5 @@
 #include "boosting_data.hpp"
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 
 #include <gtest/gtest.h>
 

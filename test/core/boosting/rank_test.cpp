@@ -1,8 +1,8 @@
 #include "boosting_data.hpp"
 #include "caught.hpp"
 
-#include "core/boosting/predictor.hpp"
 #include "core/boosting/rows/row_hash.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/metrics/ranked_rows.hpp"
 
 #include <map>

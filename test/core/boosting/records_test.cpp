@@ -1,6 +1,6 @@
 #include "boosting_data.hpp"
-#include "core/boosting/columns.hpp"
-#include "core/boosting/records.hpp"
+#include "core/boosting/binning/bin_columns.hpp"
+#include "core/boosting/growing/records.hpp"
 
 #include <map>
 

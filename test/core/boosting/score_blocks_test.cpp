@@ -1,5 +1,5 @@
-#include "core/base/rng.hpp"
 #include "core/boosting/objectives/score_blocks.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

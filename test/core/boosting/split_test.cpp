@@ -1,7 +1,7 @@
 #include "boosting_data.hpp"
-#include "core/boosting/histogram.hpp"
+#include "core/boosting/growing/histogram.hpp"
+#include "core/boosting/growing/split.hpp"
 #include "core/boosting/objectives/squared.hpp"
-#include "core/boosting/split.hpp"
 
 namespace btml::boosting::test {
 namespace {

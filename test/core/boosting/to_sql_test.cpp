@@ -1,4 +1,4 @@
-#include "core/boosting/to_sql.hpp"
+#include "core/boosting/trees/to_sql.hpp"
 
 #include <gtest/gtest.h>
 

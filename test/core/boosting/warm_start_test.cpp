@@ -2,7 +2,7 @@
 #include "caught.hpp"
 #include "random_fit.hpp"
 
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
 
 namespace btml::boosting::test {
 namespace {

@@ -1,9 +1,9 @@
 #include "caught.hpp"
 #include "core/boosting/exchange/xgboost_json.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/boosting/objectives/link.hpp"
-#include "core/boosting/predictor.hpp"
+#include "core/boosting/trees/boosting_predictor.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Small sets of points, and objectives on them.
 #pragma once
 
-#include "core/base/rng.hpp"
-#include "core/exemplar/objective.hpp"
+#include "core/exemplar/exemplar_objective.hpp"
 #include "core/exemplar/stream_greedy.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <map>
 

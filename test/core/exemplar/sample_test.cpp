@@ -1,8 +1,8 @@
 // The sample of rows of an aggregate.
 #include "caught.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/exemplar/row_sample.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

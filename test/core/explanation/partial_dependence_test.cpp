@@ -1,5 +1,5 @@
-#include "core/base/rng.hpp"
 #include "core/explanation/partial_dependence.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "caught.hpp"
-#include "core/base/rng.hpp"
 #include "core/explanation/permutation.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

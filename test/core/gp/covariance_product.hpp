@@ -1,7 +1,7 @@
 // The covariance matrix of rows under the binary tree kernel times a vector.
 #pragma once
 
-#include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 
 #include "core/base/buffer.hpp"
 

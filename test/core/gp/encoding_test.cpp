@@ -1,8 +1,8 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/base/number.hpp"
 #include "core/gp/tree/point_encoder.hpp"
+#include "core/numbers/number.hpp"
 
 #include <limits>
 

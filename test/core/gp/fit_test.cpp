@@ -1,7 +1,7 @@
 #include "caught.hpp"
 #include "gp_data.hpp"
 
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/search/kernel_fit.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 

@@ -1,8 +1,8 @@
 // Gaussian processes with the binary tree kernel by dense linear algebra, and random data for them.
 #pragma once
 
-#include "core/base/rng.hpp"
 #include "core/gp/tree/likelihood.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

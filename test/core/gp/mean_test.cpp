@@ -2,7 +2,7 @@
 #include "gp_data.hpp"
 
 #include "core/gp/fit_scores.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/trainer.hpp"
 #include "core/gp/update.hpp"

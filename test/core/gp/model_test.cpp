@@ -1,7 +1,7 @@
 #include "caught.hpp"
 #include "gp_data.hpp"
 
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/tree/joint_posterior.hpp"
 #include "core/gp/tree/point_encoder.hpp"

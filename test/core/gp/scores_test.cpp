@@ -3,11 +3,11 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/base/number.hpp"
 #include "core/gp/fit.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/update.hpp"
+#include "core/numbers/number.hpp"
 
 namespace btml::gp::test {
 namespace {

@@ -1,7 +1,7 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/gp/options.hpp"
+#include "core/gp/gp_options.hpp"
 #include "core/gp/search/order_steps.hpp"
 
 namespace btml::gp::test {

@@ -3,7 +3,7 @@
 #include "device_absent.hpp"
 #include "gp_data.hpp"
 
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/sparse/collapsed.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"

@@ -1,10 +1,10 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/base/number.hpp"
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/additive/sum_sampler.hpp"
 #include "core/gp/additive/sum_training.hpp"
+#include "core/numbers/number.hpp"
 
 namespace btml::gp::test {
 namespace {

@@ -1,8 +1,8 @@
 // Points for tests of kernel sums, and the sums by brute force.
 #pragma once
 
-#include "core/base/rng.hpp"
 #include "core/kernel/kernel_sums.hpp"
+#include "core/numbers/rng.hpp"
 
 #include "kernel_values.hpp"
 

@@ -1,9 +1,9 @@
 // Rows and reference scores for the tests of cross-validation scores.
 #pragma once
 
-#include "core/base/rng.hpp"
 #include "core/monte_carlo/score_form.hpp"
 #include "core/monte_carlo/score_rows.hpp"
+#include "core/numbers/rng.hpp"
 
 #include "kernel_values.hpp"
 

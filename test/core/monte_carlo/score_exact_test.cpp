@@ -1,7 +1,7 @@
-#include "core/base/elementary.hpp"
 #include "core/monte_carlo/exact_scores.hpp"
 #include "core/monte_carlo/scores.hpp"
 #include "core/monte_carlo/square_integral.hpp"
+#include "core/numbers/elementary.hpp"
 
 #include "caught.hpp"
 #include "score_data.hpp"

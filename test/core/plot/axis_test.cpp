@@ -1,6 +1,6 @@
 #include "core/plot/axis.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "core/plot/picture.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/plot/domains.hpp"
 #include "core/plot/marks/curve.hpp"
 

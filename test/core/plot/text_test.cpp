@@ -1,6 +1,6 @@
 #include "core/plot/canvas/text.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/plot/canvas/svg.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "core/plot/canvas/ticks.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/plot/canvas/scale.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "core/relational/bags.hpp"
+#include "core/relational/join/bags.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"
 
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "core/relational/filtered_sums.hpp"
+#include "core/relational/filtered/filtered_sums.hpp"
 
 #include "caught.hpp"
-#include "core/relational/filtered_sketch.hpp"
-#include "core/relational/join_rows.hpp"
+#include "core/relational/filtered/filtered_sketch.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "random_join.hpp"
 
 #include <gtest/gtest.h>

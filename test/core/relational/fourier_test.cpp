@@ -1,7 +1,7 @@
-#include "core/relational/fourier.hpp"
+#include "core/relational/queries/fourier.hpp"
 
 #include "caught.hpp"
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

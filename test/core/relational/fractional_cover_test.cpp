@@ -1,4 +1,4 @@
-#include "core/relational/fractional_cover.hpp"
+#include "core/relational/join/fractional_cover.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"

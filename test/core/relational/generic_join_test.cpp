@@ -1,4 +1,4 @@
-#include "core/relational/generic_join.hpp"
+#include "core/relational/join/generic_join.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"

@@ -1,9 +1,9 @@
-#include "core/relational/hypertree.hpp"
+#include "core/relational/join/hypertree.hpp"
 
 #include "random_join.hpp"
 
-#include "core/relational/fractional_cover.hpp"
-#include "core/relational/join_tree.hpp"
+#include "core/relational/join/fractional_cover.hpp"
+#include "core/relational/join/join_tree.hpp"
 
 #include <gtest/gtest.h>
 

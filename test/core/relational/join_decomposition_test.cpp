@@ -1,6 +1,6 @@
 #include "core/relational/streamed/join_decomposition.hpp"
 
-#include "core/relational/join_tree.hpp"
+#include "core/relational/join/join_tree.hpp"
 
 #include "random_join.hpp"
 

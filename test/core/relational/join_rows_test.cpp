@@ -1,6 +1,6 @@
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 
-#include "core/relational/join_dataset.hpp"
+#include "core/relational/join/join_dataset.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"

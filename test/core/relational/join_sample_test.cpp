@@ -1,4 +1,4 @@
-#include "core/relational/join_sample.hpp"
+#include "core/relational/queries/join_sample.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"

@@ -1,7 +1,7 @@
 #include "caught.hpp"
 #include "random_join.hpp"
 
-#include "core/relational/inside_out.hpp"
+#include "core/relational/join/inside_out.hpp"
 
 #include <gtest/gtest.h>
 

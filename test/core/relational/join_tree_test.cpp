@@ -1,4 +1,4 @@
-#include "core/relational/join_tree.hpp"
+#include "core/relational/join/join_tree.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"

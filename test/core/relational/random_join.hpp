@@ -1,8 +1,8 @@
 // Random joins, acyclic ones and others, and the same joins by brute force over plain vectors.
 #pragma once
 
-#include "core/base/rng.hpp"
-#include "core/relational/join.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/relational/join/join.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "core/relational/sketch_size.hpp"
+#include "core/relational/queries/sketch_size.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "core/relational/sub_join_sums.hpp"
+#include "core/relational/filtered/sub_join_sums.hpp"
 
 #include "caught.hpp"
-#include "core/relational/join_rows.hpp"
+#include "core/relational/join/join_rows.hpp"
 #include "random_join.hpp"
 
 #include <gtest/gtest.h>

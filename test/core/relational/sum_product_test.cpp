@@ -1,9 +1,9 @@
-#include "core/relational/sum_product.hpp"
+#include "core/relational/queries/sum_product.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"
 
-#include "core/relational/inside_out.hpp"
+#include "core/relational/join/inside_out.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "core/relational/tensor_sketch.hpp"
+#include "core/relational/queries/tensor_sketch.hpp"
 
 #include "caught.hpp"
 #include "random_join.hpp"
 
-#include "core/relational/sketch_hash.hpp"
-#include "core/relational/sketch_size.hpp"
+#include "core/relational/queries/sketch_hash.hpp"
+#include "core/relational/queries/sketch_size.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "caught.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/uncertainty/calibration.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "core/uncertainty/student_t.hpp"
+#include "core/uncertainty/student_t_errors.hpp"
 
-#include "core/base/rng.hpp"
-#include "core/base/student_t.hpp"
+#include "core/numbers/rng.hpp"
+#include "core/numbers/student_t.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 #include "core/uncertainty/calibration.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "boosting/boosting_data.hpp"
 #include "caught.hpp"
 
-#include "core/boosting/training_memory.hpp"
+#include "core/boosting/growing/training_memory.hpp"
 #include "core/validation/boosted_scorer.hpp"
 
 #include <set>

@@ -2,7 +2,7 @@
 #include "boosting/boosting_data.hpp"
 
 #include "core/gp/fit.hpp"
-#include "core/gp/predictor.hpp"
+#include "core/gp/gp_predictor.hpp"
 #include "core/validation/fold_context.hpp"
 #include "core/validation/gp_scorer.hpp"
 

@@ -1,7 +1,7 @@
 // The race over made-up curves, against its rules written down plainly.
 #include "core/validation/race.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>
 

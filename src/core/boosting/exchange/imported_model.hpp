@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/boosting/exchange/json_reader.hpp"
-#include "core/boosting/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 #include <map>
 

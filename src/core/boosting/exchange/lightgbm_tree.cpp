@@ -1,6 +1,6 @@
 #include "core/boosting/exchange/lightgbm_tree.hpp"
 
-#include "core/boosting/missing_values.hpp"
+#include "core/boosting/trees/missing_values.hpp"
 
 #include <bit>
 #include <cmath>

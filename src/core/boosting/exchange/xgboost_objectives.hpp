@@ -1,7 +1,7 @@
 // XGBoost's objectives: which of ours each is, and how predictions follow from scores.
 #pragma once
 
-#include "core/boosting/model.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
 
 #include <algorithm>
 #include <cmath>

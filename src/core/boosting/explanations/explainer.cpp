@@ -1,6 +1,6 @@
 #include "core/boosting/explanations/explainer.hpp"
 
-#include "core/base/dataset.hpp"
+#include "core/data/dataset.hpp"
 
 #include <numbers>
 #include <numeric>

@@ -16,7 +16,7 @@
 
 #include "core/base/buffer.hpp"
 #include "core/boosting/explanations/path_sums.hpp"
-#include "core/boosting/missing_values.hpp"
+#include "core/boosting/trees/missing_values.hpp"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 #include "core/boosting/explanations/importance.hpp"
 
-#include "core/base/sample_mean.hpp"
+#include "core/numbers/sample_mean.hpp"
 
 namespace btml::boosting {
 

@@ -1,8 +1,8 @@
 // How much features matter to a model's scores over many rows.
 #pragma once
 
-#include "core/base/number.hpp"
 #include "core/boosting/explanations/explainer.hpp"
+#include "core/numbers/number.hpp"
 
 namespace btml::boosting {
 

@@ -1,6 +1,6 @@
 // One of two labels, or a share: the probability of the second label is 1 / (1 + e^−F).
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 

@@ -1,7 +1,7 @@
 // The exponential of scores, which are bounded: free of what files compiled for several processors must not see.
 #pragma once
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 
 namespace btml::boosting {
 

@@ -3,8 +3,8 @@
 // gives the product that so many copies of the row add up to.
 #pragma once
 
-#include "core/base/elementary.hpp"
 #include "core/base/levels.hpp"
+#include "core/numbers/elementary.hpp"
 
 namespace btml::boosting {
 

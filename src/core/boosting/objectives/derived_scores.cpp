@@ -1,9 +1,9 @@
 #include "core/boosting/objectives/derived_scores.hpp"
 
-#include "core/base/nothing_to_train_on.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 #include "core/boosting/rows/weighing.hpp"
+#include "core/data/nothing_to_train_on.hpp"
 
 namespace btml::boosting {
 

@@ -7,10 +7,10 @@
 // SingleScores bounds derivatives first, so that usual ones have places on the grids.
 #pragma once
 
-#include "core/base/exact_sum.hpp"
 #include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/objectives/score_blocks.hpp"
+#include "core/numbers/exact_sum.hpp"
 
 #include <cmath>
 #include <functional>

@@ -1,6 +1,6 @@
 // Positive amounts whose deviation grows with their mean e^F.
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 

@@ -2,7 +2,7 @@
 // over the sum of all labels'; the hessian p(1−p) is multiplied by K/(K−1), as K scores have K−1 degrees of freedom
 // (Friedman: Greedy Function Approximation, Algorithm 6).
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 

@@ -1,4 +1,4 @@
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 
 #include "core/boosting/rows/number_grid.hpp"
 

@@ -5,7 +5,7 @@
 // Rows of equal scores are ordered by a hash of their content, so that the order of the tables' rows does not matter.
 #include "core/base/worker_contexts.hpp"
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 
 #include <array>
 #include <tuple>

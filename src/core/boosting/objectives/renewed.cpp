@@ -6,12 +6,12 @@
 // held. Those of ordinary rows and the leaves' values are multiples of a power of two far below them, so that equal
 // residuals stay equal; far ones, of which signs count, are as exact as a double can be and cost the others nothing.
 // The gradient follows from the residual alone, and the hessian is 1.
-#include "core/base/exact_sum.hpp"
-#include "core/base/weighted_quantile.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 #include "core/boosting/rows/weighing.hpp"
+#include "core/numbers/exact_sum.hpp"
+#include "core/numbers/weighted_quantile.hpp"
 
 #include <bit>
 #include <cmath>

@@ -3,10 +3,10 @@
 // Where the mean is e^score, few targets may be far above all others. The base is that of the others then, because
 // trees would take hundreds of steps to come back to them from the mean of all. Rows with far derivatives count as rows
 // of less weight do: both derivatives are divided by the same number, so that the step of a leaf of theirs stays.
-#include "core/base/elementary.hpp"
-#include "core/base/usual_range.hpp"
 #include "core/boosting/objectives/derived_scores.hpp"
 #include "core/boosting/rows/number_grid.hpp"
+#include "core/numbers/elementary.hpp"
+#include "core/numbers/usual_range.hpp"
 
 namespace btml::boosting {
 

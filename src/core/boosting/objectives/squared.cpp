@@ -1,8 +1,8 @@
 #include "core/boosting/objectives/squared.hpp"
 
-#include "core/base/usual_range.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/weighing.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <cmath>
 

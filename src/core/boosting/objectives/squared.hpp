@@ -10,7 +10,7 @@
 // all others, no grid does for both, and squared_beside_far_targets() holds the residuals.
 #pragma once
 
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 #include <bit>

@@ -1,6 +1,6 @@
 // Amounts that are often 0: the mean is e^F, the variance grows with its power.
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/table.hpp"
+#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 

@@ -1,7 +1,7 @@
 #include "core/boosting/rows/row_hash.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/boosting/rows/pieces.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <bit>
 #include <cmath>

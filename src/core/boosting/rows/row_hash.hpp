@@ -1,8 +1,8 @@
 // A number of each row that follows from its content alone, however the join is held.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/base/threads.hpp"
+#include "core/data/dataset.hpp"
 
 namespace btml::boosting {
 

@@ -1,6 +1,6 @@
 #include "core/boosting/rows/row_index.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <bit>
 #include <limits>

@@ -1,10 +1,10 @@
 // Which rows of the join are trained on, which are held out, and what each weighs.
 #pragma once
 
-#include "core/base/dataset.hpp"
 #include "core/base/threads.hpp"
 #include "core/boosting/rows/pieces.hpp"
 #include "core/boosting/rows/stats.hpp"
+#include "core/data/dataset.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "core/gp/additive/additive_covariance.hpp"
 
-#include "core/base/rng.hpp"
-#include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <numeric>

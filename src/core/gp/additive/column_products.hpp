@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/levels.hpp"
-#include "core/gp/additive/columns.hpp"
+#include "core/gp/additive/float_columns.hpp"
 
 namespace btml::gp {
 

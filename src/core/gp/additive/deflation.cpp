@@ -1,7 +1,7 @@
 #include "core/gp/additive/deflation.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/gp/additive/column_products.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <limits>

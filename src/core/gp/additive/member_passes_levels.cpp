@@ -1,5 +1,5 @@
-#include "core/base/rng.hpp"
 #include "core/gp/additive/member_tree.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/base/levels.hpp"
-#include "core/gp/additive/columns.hpp"
+#include "core/gp/additive/float_columns.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 
 namespace btml::gp {

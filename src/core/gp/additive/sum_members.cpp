@@ -1,8 +1,8 @@
 #include "core/gp/additive/sum_members.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/base/worker_contexts.hpp"
 #include "core/gp/search/order_steps.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <numeric>

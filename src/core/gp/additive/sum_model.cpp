@@ -1,8 +1,8 @@
 #include "core/gp/additive/sum_model.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/additive/upper_halves.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <bit>
 

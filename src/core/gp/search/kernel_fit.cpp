@@ -1,6 +1,6 @@
 #include "core/gp/search/kernel_fit.hpp"
 
-#include "core/base/lbfgs.hpp"
+#include "core/numbers/lbfgs.hpp"
 
 #include <algorithm>
 #include <cmath>

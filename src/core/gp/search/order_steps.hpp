@@ -1,8 +1,8 @@
 // The steps that searches of bit orders are made of. Their budget must allow at least one evaluation.
 #pragma once
 
-#include "core/base/rng.hpp"
 #include "core/gp/search/order_evaluator.hpp"
+#include "core/numbers/rng.hpp"
 
 namespace btml::gp {
 

@@ -1,6 +1,6 @@
 #include "core/gp/search/order_steps.hpp"
 
-#include "core/base/lbfgs.hpp"
+#include "core/numbers/lbfgs.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -1,6 +1,6 @@
 #include "core/gp/sparse/coordinates.hpp"
 
-#include "core/base/usual_range.hpp"
+#include "core/numbers/usual_range.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // What a smooth kernel compares of two points: numbers in standard deviations, and categories.
 #pragma once
 
-#include "core/base/feature.hpp"
+#include "core/data/feature.hpp"
 #include "core/gp/tree/training_columns.hpp"
 
 #include <optional>

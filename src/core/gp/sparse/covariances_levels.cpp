@@ -1,6 +1,6 @@
 #include "core/gp/sparse/covariances.hpp"
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 
 namespace btml::gp {
 

@@ -1,7 +1,7 @@
 #include "core/gp/sparse/inducing_rows.hpp"
 
 #include "core/algebra/dense.hpp"
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -1,8 +1,8 @@
 #include "core/gp/sparse/likelihood_search.hpp"
 
 #include "core/algebra/cholesky.hpp"
-#include "core/base/lbfgs.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
+#include "core/numbers/lbfgs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 #include "core/gp/sparse/point_search.hpp"
 
 #include "core/algebra/dense.hpp"
-#include "core/base/rng.hpp"
 #include "core/gp/sparse/collapsed.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 

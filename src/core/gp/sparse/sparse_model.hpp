@@ -3,7 +3,7 @@
 
 #include "core/gp/sparse/coordinates.hpp"
 #include "core/gp/sparse/smooth_kernel.hpp"
-#include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 
 #include <optional>
 

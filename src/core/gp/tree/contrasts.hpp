@@ -1,9 +1,9 @@
 // Makes the pass over sorted rows behind the likelihood and its kin; see likelihood.hpp. It is no interface of its own.
 #pragma once
 
-#include "core/gp/tree/kernel.hpp"
 #include "core/gp/tree/log_product.hpp"
 #include "core/gp/tree/observations.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 
 namespace btml::gp {
 

@@ -1,6 +1,6 @@
 #include "core/gp/tree/encoding.hpp"
 
-#include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 
 #include <algorithm>
 #include <bit>

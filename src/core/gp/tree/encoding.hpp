@@ -11,9 +11,9 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/base/number.hpp"
 #include "core/base/serial.hpp"
 #include "core/gp/tree/number_scale.hpp"
+#include "core/numbers/number.hpp"
 
 #include <cstdint>
 #include <memory>

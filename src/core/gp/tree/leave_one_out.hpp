@@ -1,8 +1,8 @@
 // Computes what the other rows say of each row's own point.
 #pragma once
 
-#include "core/gp/tree/kernel.hpp"
 #include "core/gp/tree/observations.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 #include "core/uncertainty/calibration.hpp"
 
 #include <optional>

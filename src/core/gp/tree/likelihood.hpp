@@ -8,8 +8,8 @@
 // Characters, 1973). Sorted neighbours meet at the level of their longest common prefix, which is all that is needed.
 #pragma once
 
-#include "core/gp/tree/kernel.hpp"
 #include "core/gp/tree/observations.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 
 namespace btml::gp {
 

@@ -1,7 +1,7 @@
 #include "core/gp/tree/number_scale.hpp"
 
 #include "core/base/buffer.hpp"
-#include "core/base/number.hpp"
+#include "core/numbers/number.hpp"
 
 #include <algorithm>
 #include <cmath>

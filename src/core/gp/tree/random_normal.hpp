@@ -1,7 +1,7 @@
 // Makes standard normal numbers from counters.
 #pragma once
 
-#include "core/base/rng.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <cmath>
 #include <numbers>

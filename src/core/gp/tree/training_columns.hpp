@@ -1,7 +1,7 @@
 // Holds the rows that a Gaussian process is trained on. A feature of a table that has far fewer rows stays there.
 #pragma once
 
-#include "core/base/dataset.hpp"
+#include "core/data/dataset.hpp"
 #include "core/gp/tree/encoding.hpp"
 
 #include <memory>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/base/serial.hpp"
-#include "core/gp/tree/kernel.hpp"
 #include "core/gp/tree/observations.hpp"
 #include "core/gp/tree/row_sorter.hpp"
+#include "core/gp/tree/tree_kernel.hpp"
 
 namespace btml::gp {
 

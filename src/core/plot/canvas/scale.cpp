@@ -1,6 +1,6 @@
 #include "core/plot/canvas/scale.hpp"
 
-#include "core/base/elementary.hpp"
+#include "core/numbers/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>

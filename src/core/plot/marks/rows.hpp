@@ -1,8 +1,8 @@
 // The rows of a picture, by the parts that columns play.
 #pragma once
 
-#include "core/base/dictionary.hpp"
-#include "core/base/number.hpp"
+#include "core/data/dictionary.hpp"
+#include "core/numbers/number.hpp"
 #include "core/plot/canvas/scale.hpp"
 
 #include <array>

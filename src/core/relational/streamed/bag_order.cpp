@@ -1,6 +1,6 @@
 #include "core/relational/streamed/bag_order.hpp"
 
-#include "core/relational/generic_join.hpp"
+#include "core/relational/join/generic_join.hpp"
 
 #include <algorithm>
 

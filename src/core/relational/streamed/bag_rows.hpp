@@ -1,8 +1,8 @@
 // The rows of bags, joined from the keys of held tables and handed on as they are found: they are never in memory.
 #pragma once
 
-#include "core/base/dictionary.hpp"
-#include "core/relational/generic_join.hpp"
+#include "core/data/dictionary.hpp"
+#include "core/relational/join/generic_join.hpp"
 #include "core/relational/streamed/bag_order.hpp"
 #include "core/relational/streamed/held_rows.hpp"
 #include "core/relational/streamed/message.hpp"

@@ -1,8 +1,8 @@
 // The cells of messages: how the values of a query are held, in words of 8 bytes, and how they add up and multiply.
 #pragma once
 
-#include "core/base/number.hpp"
-#include "core/base/wide_integer.hpp"
+#include "core/numbers/number.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/relational/streamed/aggregate.hpp"
 
 #include <algorithm>

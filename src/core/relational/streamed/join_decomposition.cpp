@@ -1,8 +1,8 @@
 #include "core/relational/streamed/join_decomposition.hpp"
 
-#include "core/relational/fractional_cover.hpp"
-#include "core/relational/hypertree.hpp"
-#include "core/relational/join_tree.hpp"
+#include "core/relational/join/fractional_cover.hpp"
+#include "core/relational/join/hypertree.hpp"
+#include "core/relational/join/join_tree.hpp"
 
 #include <algorithm>
 #include <cmath>

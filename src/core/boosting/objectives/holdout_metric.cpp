@@ -1,0 +1,147 @@
+#include "core/boosting/objectives/holdout_metric.hpp"
+
+#include "core/metrics/metric_sums.hpp"
+#include "core/metrics/ranked_rows.hpp"
+
+namespace btml::boosting {
+
+namespace {
+
+using metrics::Better;
+using metrics::Metric;
+
+enum Fits : uint32_t {
+    numbers = 1u << static_cast<int>(ObjectiveNumber::squared) | 1u << static_cast<int>(ObjectiveNumber::absolute) |
+              1u << static_cast<int>(ObjectiveNumber::huber) | 1u << static_cast<int>(ObjectiveNumber::quantile),
+    quantile = 1u << static_cast<int>(ObjectiveNumber::quantile),
+    means = 1u << static_cast<int>(ObjectiveNumber::poisson) | 1u << static_cast<int>(ObjectiveNumber::gamma) |
+            1u << static_cast<int>(ObjectiveNumber::tweedie),
+    binary = 1u << static_cast<int>(ObjectiveNumber::binary),
+    multiclass = 1u << static_cast<int>(ObjectiveNumber::multiclass),
+    rank = 1u << static_cast<int>(ObjectiveNumber::rank),
+};
+
+struct Entry {
+    uint32_t objectives;
+    const Metric* sums; // null: the rows are ranked
+    Better better;
+};
+
+// In the order of HoldoutMetric.
+constexpr Entry table[] = {
+    {numbers | means, &metrics::rmse, Better::lower},
+    {numbers | means, &metrics::mae, Better::lower},
+    {quantile, &metrics::pinball, Better::lower},
+    {means, &metrics::poisson_deviance, Better::lower},
+    {binary | multiclass, &metrics::log_loss, Better::lower},
+    {binary, &metrics::brier, Better::lower},
+    {binary | multiclass, &metrics::accuracy, Better::higher},
+    {binary, nullptr, Better::higher},
+    {binary, nullptr, Better::higher},
+    {rank, nullptr, Better::higher},
+};
+static_assert(std::size(table) == std::size(holdout_metric_names));
+
+const Entry& entry_of(HoldoutMetric metric) {
+    return table[static_cast<size_t>(metric)];
+}
+
+const char* name_of(HoldoutMetric metric) {
+    return holdout_metric_names[static_cast<size_t>(metric)];
+}
+
+bool fits(const Entry& entry, ObjectiveNumber objective) {
+    return entry.objectives >> static_cast<int>(objective) & 1;
+}
+
+// each_row(body) calls body(HeldOutRow) for every row.
+template <class EachRow>
+std::optional<double> metric_of_sums(HoldoutMetric metric, const EachRow& each_row, double alpha, RunContext& context) {
+    metrics::MetricSums sums(context.memory());
+    each_row([&](const HeldOutRow& row) {
+        double numbers[Metric::max_arguments] = {row.target, row.prediction, alpha};
+        if (metric == HoldoutMetric::accuracy) numbers[0] = numbers[1] = row.is_correct;
+        sums.add(*entry_of(metric).sums, numbers, row.weight);
+        context.worked(50);
+    });
+    return sums.result();
+}
+
+template <class EachRow>
+std::optional<double> metric_of_ranks(HoldoutMetric metric, const EachRow& each_row, uint64_t count,
+                                      RunContext& context) {
+    metrics::RankedRows rows(context.memory());
+    rows.reserve(count);
+    each_row([&](const HeldOutRow& row) {
+        rows.add(row.target, row.prediction, row.weight);
+        context.worked(50);
+    });
+    return metric == HoldoutMetric::auc ? rows.auc(context) : rows.average_precision(context);
+}
+
+template <class EachRow>
+std::optional<double> metric_of_rows(HoldoutMetric metric, const EachRow& each_row, uint64_t count, double alpha,
+                                     RunContext& context) {
+    if (entry_of(metric).sums) return metric_of_sums(metric, each_row, alpha, context);
+    return metric_of_ranks(metric, each_row, count, context);
+}
+
+} // namespace
+
+bool is_better(HoldoutMetric metric, double value, double than) {
+    return entry_of(metric).better == Better::higher ? value > than : value < than;
+}
+
+void check_metric(HoldoutMetric metric, ObjectiveNumber objective) {
+    if (fits(entry_of(metric), objective)) return;
+    std::vector<std::string> valid;
+    for (size_t i = 0; i < std::size(table); i++)
+        if (fits(table[i], objective)) valid.emplace_back(holdout_metric_names[i]);
+    throw Error(ErrorCode::invalid_argument,
+                format("metric '%s' is not for objective '%s'", name_of(metric), name_of(objective)), {},
+                "Valid are " + quoted_list(valid) + ".");
+}
+
+double holdout_metric(HoldoutMetric metric, const RowScores& scores, uint64_t rows, double alpha, RunContext& context) {
+    const auto each_row = [&](const auto& body) {
+        context.for_each(scores.training().rows(), 1, [&](uint64_t i) {
+            const auto row = static_cast<uint32_t>(i);
+            if (scores.training().role(row) == Role::holdout) body(scores.held_out_row(row));
+        });
+    };
+    const std::optional<double> value =
+        metric == HoldoutMetric::ndcg ? scores.holdout_ndcg() : metric_of_rows(metric, each_row, rows, alpha, context);
+    if (!value)
+        throw Error(
+            ErrorCode::invalid_argument, format("metric '%s' is not defined for the rows held out", name_of(metric)),
+            metric == HoldoutMetric::ndcg ? "No query has rows of different relevance." : "They have one label only.");
+    return *value;
+}
+
+std::optional<double> metric_of(HoldoutMetric metric, std::span<const HeldOutRow> rows, double alpha,
+                                RunContext& context) {
+    const auto each_row = [&](const auto& body) {
+        for (const HeldOutRow& row : rows) body(row);
+    };
+    return metric_of_rows(metric, each_row, rows.size(), alpha, context);
+}
+
+std::optional<HoldoutMetric> usual_metric(ObjectiveNumber objective) {
+    switch (objective) {
+    case ObjectiveNumber::binary:
+    case ObjectiveNumber::multiclass:
+        return HoldoutMetric::log_loss;
+    case ObjectiveNumber::absolute:
+        return HoldoutMetric::mae;
+    case ObjectiveNumber::quantile:
+        return HoldoutMetric::pinball;
+    case ObjectiveNumber::poisson:
+        return HoldoutMetric::poisson_deviance;
+    case ObjectiveNumber::rank:
+        return std::nullopt;
+    default:
+        return HoldoutMetric::rmse;
+    }
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,27 @@
+// A model as one SQL expression over its feature names.
+#pragma once
+
+#include "core/base/run_context.hpp"
+#include "core/boosting/trees/boosting_model.hpp"
+
+namespace btml::boosting {
+
+// Of ANSI SQL, what the standard of 2023 has: CAST instead of ::, no collation, no NaN, infinity or seconds of a time.
+enum class SqlDialect : uint8_t { postgresql, ansi };
+inline constexpr const char* sql_dialect_names[] = {"postgresql", "ansi"};
+
+struct SqlForm {
+    SqlDialect dialect = SqlDialect::postgresql;
+    std::optional<size_t> label = {}; // whose probability it is; none: the prediction, of multiclass an array of all
+};
+
+// SQL of type double precision that equals predict() on every row, NULL, NaN and unseen categories included: base +
+// offset + CASE … END + …, the scores bit for bit, within the link of the objective, whose exponential function is
+// SQL's. Columns are quoted identifiers that are cast to numbers (dates and times to seconds since 1970, categories to
+// text). The probabilities of multiclass are a subquery. Both take time in proportion to the text. Error not_supported
+// naming the feature that the dialect has no expression for. An imported model's NaN is NULL, which ANSI SQL lacks;
+// where it sums floats, so does the SQL, as type real.
+uint64_t sql_length(const Model& model, RunContext& context, const SqlForm& form = {}); // in bytes
+void write_sql(const Model& model, char* text, RunContext& context, const SqlForm& form = {});
+
+} // namespace btml::boosting

@@ -1,0 +1,164 @@
+#include "core/relational/join/join_dataset.hpp"
+
+#include <algorithm>
+
+namespace btml::relational {
+
+void drop_unused_categories(DataColumn& column, RunContext& context) {
+    std::vector<uint32_t> renumbered(column.categories.size(), DataColumn::null_code);
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        if (column.codes[row] != DataColumn::null_code) renumbered[column.codes[row]] = 0;
+    });
+    std::vector<std::string> used;
+    context.for_each(renumbered.size(), 10, [&](uint64_t code) {
+        if (renumbered[code] == DataColumn::null_code) return;
+        renumbered[code] = static_cast<uint32_t>(used.size());
+        used.push_back(std::move(column.categories[code]));
+    });
+    column.categories = std::move(used);
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        uint32_t& code = column.codes[row];
+        if (code != DataColumn::null_code) code = renumbered[code];
+    });
+}
+
+namespace {
+
+DataColumn& column_at(Join& join, const ColumnRef& place) {
+    return join.tables()[place.table].columns[place.column];
+}
+
+// What errors call a column.
+std::string called(const char* role, const DataColumn& column) {
+    return format("%s \"%s\"", role, column.name.c_str());
+}
+
+void check_each(const DataColumn& column, const char* role, void (*check)(double number, const char* what),
+                RunContext& context) {
+    const std::string what = called(role, column);
+    context.for_each(column.numbers.size(), 1, [&](uint64_t row) { check(column.numbers[row], what.c_str()); });
+}
+
+// Groups are numbered by their content, whatever the order of rows.
+Buffer<uint32_t> make_groups(DataColumn& column, RunContext& context) {
+    const bool is_category = column.kind == DataColumn::Kind::category;
+    if (is_category) drop_unused_categories(column, context);
+    const uint64_t rows = is_category ? column.codes.size() : column.numbers.size();
+    context.for_each(rows, 1, [&](uint64_t row) {
+        if (is_category ? column.codes[row] == DataColumn::null_code : is_null(column.numbers[row]))
+            throw Error(ErrorCode::null_value, called("query", column) + " is NULL in a row");
+    });
+    if (is_category) return std::move(column.codes);
+    Buffer<double> distinct(context.memory(), "groups", rows);
+    context.in_blocks(rows, 1, [&](uint64_t begin, uint64_t end) {
+        std::copy(column.numbers.begin() + begin, column.numbers.begin() + end, distinct.begin() + begin);
+    });
+    std::sort(distinct.begin(), distinct.end(), [&](double a, double b) {
+        context.worked(1);
+        return sql_less(a, b);
+    });
+    const auto same = [](double a, double b) { return !sql_less(a, b); };
+    double* const end = std::unique(distinct.begin(), distinct.end(), same);
+    Buffer<uint32_t> groups(context.memory(), "groups", rows);
+    context.for_each(rows, 20, [&](uint64_t row) {
+        double* const found = std::lower_bound(distinct.begin(), end, column.numbers[row], sql_less);
+        groups[row] = static_cast<uint32_t>(found - distinct.begin());
+    });
+    return groups;
+}
+
+FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature, RunContext& context) {
+    const bool is_category = column.kind == DataColumn::Kind::category;
+    if (is_category) drop_unused_categories(column, context);
+    return {column.name,
+            feature.type,
+            is_category ? FeatureKind::category : FeatureKind::number,
+            feature.place.table,
+            std::move(column.numbers),
+            std::move(column.codes),
+            std::move(column.categories),
+            feature.direction};
+}
+
+} // namespace
+
+Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunContext& context) {
+    DataColumn& target = column_at(join, plan.target);
+    check_each(target, "target", check_finite, context);
+    Dataset dataset{.rows = rows.rows,
+                    .tables = {},
+                    .features = {},
+                    .target_table = plan.target.table,
+                    .target = std::move(target.numbers),
+                    .weight = Buffer<double>(context.memory(), "weights"),
+                    .holdout_table = -1,
+                    .holdout = Buffer<uint8_t>(context.memory(), "holdout flags"),
+                    .labels = plan.labels,
+                    .label_weights = plan.label_weights};
+    for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) // bags have no columns
+        dataset.tables.push_back({join.tables()[t].rows, std::move(rows.row_ids[t])});
+    if (plan.weight) {
+        DataColumn& weight = column_at(join, *plan.weight);
+        check_each(weight, "weight", check_weight, context);
+        dataset.weight = std::move(weight.numbers);
+    }
+    if (plan.holdout) {
+        dataset.holdout_table = plan.holdout->table;
+        const DataColumn& holdout = column_at(join, *plan.holdout);
+        dataset.holdout.resize(holdout.numbers.size());
+        context.for_each(holdout.numbers.size(), 1, [&](uint64_t row) {
+            dataset.holdout[row] = !is_null(holdout.numbers[row]) && holdout.numbers[row] != 0;
+        });
+    }
+    if (plan.offset) {
+        DataColumn& offset = column_at(join, plan.offset->place);
+        check_each(offset, "offset", check_given, context);
+        dataset.offset = make_feature(offset, *plan.offset, context);
+    }
+    if (plan.fold) dataset.fold = make_feature(column_at(join, plan.fold->place), *plan.fold, context);
+    if (plan.query) dataset.query = make_groups(column_at(join, *plan.query), context);
+    for (const FeatureRef& feature : plan.features)
+        dataset.features.push_back(make_feature(column_at(join, feature.place), feature, context));
+    return dataset;
+}
+
+void keep_rows_of(Join& join, JoinRows& rows, RunContext& context) {
+    MemoryBudget& memory = context.memory();
+    RowBlocks blocks(context, "sampling the join", 0);
+    for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) {
+        Table& table = join.tables()[t];
+        Buffer<RowId>& row_ids = rows.row_ids[t];
+        RowMask kept(memory, "the rows of a join", table.rows, uint8_t{0});
+        blocks.for_each(rows.rows, [&](uint64_t i) { kept[row_ids[i]] = 1; });
+        Buffer<RowId> numbers(memory, "the rows of a join", table.rows);
+        RowId next = 0;
+        blocks.for_each(table.rows, [&](uint64_t row) {
+            numbers[row] = next;
+            next += kept[row];
+        });
+        blocks.for_each(rows.rows, [&](uint64_t i) { row_ids[i] = numbers[row_ids[i]]; });
+        keep_rows(table, kept, next, blocks);
+    }
+}
+
+Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context) {
+    JoinRows rows{join.count(context), {}, -1};
+    for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
+    Dataset dataset = make_dataset(std::move(join), std::move(rows), plan, context);
+    RowBlocks blocks(context, "grouping rows by key", 0);
+    const auto order_of = [&](int table) -> const Buffer<RowId>& { return grouped.tables()[table].order; };
+    reorder(dataset.target, order_of(dataset.target_table), blocks);
+    if (!dataset.weight.empty()) reorder(dataset.weight, order_of(dataset.target_table), blocks);
+    if (dataset.offset) reorder(dataset.offset->numbers, order_of(dataset.target_table), blocks);
+    if (dataset.query) reorder(*dataset.query, order_of(dataset.target_table), blocks);
+    if (dataset.holdout_table >= 0) reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);
+    for (FeatureColumn& feature : dataset.features) {
+        if (feature.kind == FeatureKind::number)
+            reorder(feature.numbers, order_of(feature.table), blocks);
+        else
+            reorder(feature.codes, order_of(feature.table), blocks);
+    }
+    return dataset;
+}
+
+} // namespace btml::relational

@@ -1,0 +1,49 @@
+// Columns of a reduced join as a training set.
+#pragma once
+
+#include "core/data/dataset.hpp"
+#include "core/relational/join/grouped_join.hpp"
+#include "core/relational/join/join_rows.hpp"
+
+#include <optional>
+
+namespace btml::relational {
+
+struct ColumnRef {
+    int table, column; // Table, DataColumn
+};
+
+struct FeatureRef {
+    ColumnRef place;
+    std::string type;  // SQL type name
+    int direction = 0; // as in FeatureColumn
+};
+
+struct DatasetPlan {
+    ColumnRef target;                  // numbers
+    std::optional<ColumnRef> weight;   // of the target's table
+    std::optional<ColumnRef> holdout;  // NULL counts as false
+    std::optional<FeatureRef> offset;  // of the target's table, numbers
+    std::optional<ColumnRef> query;    // of the target's table
+    std::optional<FeatureRef> fold;    // categories
+    std::vector<FeatureRef> features;  // no column twice
+    std::vector<std::string> labels;   // that the target's numbers are codes of; empty: they are numbers
+    std::vector<double> label_weights; // empty: 1
+};
+
+// Drops categories that no row has, and numbers the others anew, in their order.
+void drop_unused_categories(DataColumn& column, RunContext& context);
+
+// Consumes the join. Errors: out_of_range for a target, weight or offset that is NaN or infinite, or a weight that is
+// negative; null_value for a weight, offset or query of NULL. Rows whose target is NULL must have been filtered out.
+// Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
+Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunContext& context);
+
+// Removes from the tables what none of these rows of the join is made of, and numbers the row ids anew, so that the
+// dataset is that of the rows' materialisation. The join is good for make_dataset only, afterwards.
+void keep_rows_of(Join& join, JoinRows& rows, RunContext& context);
+
+// Makes one for fit_factorised: columns are in the order of the grouped join, and there are no row ids.
+Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context);
+
+} // namespace btml::relational

@@ -1,0 +1,174 @@
+// Commutative semirings (S, ⊕, ⊗), the algebra of SumProd queries. Each is a type with a trivially copyable Value and
+// static functions; where a query's factors are SQL numbers, of_factor() says which value such a number stands for.
+#pragma once
+
+#include "core/base/error.hpp"
+#include "core/numbers/number.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace btml::relational {
+
+template <class S>
+concept Semiring = std::is_trivially_copyable_v<typename S::Value> &&
+    requires(typename S::Value a, typename S::Value b) {
+    { S::zero() } -> std::same_as<typename S::Value>; // identity of ⊕
+    { S::one() } -> std::same_as<typename S::Value>;  // identity of ⊗
+    { S::add(a, b) } -> std::same_as<typename S::Value>;
+    { S::multiply(a, b) } -> std::same_as<typename S::Value>;
+};
+
+// Has what semirings of SQL numbers have in common.
+struct OverNumbers {
+    using Value = double;
+    static constexpr double of_factor(double x) { return x; }
+};
+
+struct SumProduct : OverNumbers {
+    static constexpr double zero() { return 0; }
+    static constexpr double one() { return 1; }
+    static constexpr double add(double a, double b) { return a + b; }
+    static constexpr double multiply(double a, double b) { return a * b; }
+};
+
+// Counts that are exact up to 2^53, as in a double. All larger counts are one value, `too_many`: that is a semiring
+// again, so nothing needs a check before the end of a query.
+struct Counting {
+    using Value = uint64_t;
+    static constexpr uint64_t most = uint64_t{1} << 53;
+    static constexpr uint64_t too_many = most + 1;
+
+    static constexpr uint64_t zero() { return 0; }
+    static constexpr uint64_t one() { return 1; }
+    static constexpr uint64_t add(uint64_t a, uint64_t b) { return a + b < too_many ? a + b : too_many; }
+    static constexpr uint64_t multiply(uint64_t a, uint64_t b) {
+        uint64_t product = 0;
+        return __builtin_mul_overflow(a, b, &product) || product > most ? too_many : product;
+    }
+    // Error out_of_range for too_many.
+    static uint64_t checked(uint64_t count) {
+        if (count > most)
+            throw Error(ErrorCode::out_of_range,
+                        format("the join has more than %" PRIu64 " rows, the most that can be counted", most));
+        return count;
+    }
+};
+
+// Counts that are exact up to 2^127; all larger ones are one value, as above.
+struct WideCounting {
+    using Value = WideCount;
+    static constexpr WideCount most = WideCount{1} << 127;
+    static constexpr WideCount too_many = most + 1;
+
+    static constexpr WideCount zero() { return 0; }
+    static constexpr WideCount one() { return 1; }
+    static constexpr WideCount add(WideCount a, WideCount b) {
+        WideCount sum = 0;
+        return __builtin_add_overflow(a, b, &sum) || sum > most ? too_many : sum;
+    }
+    static constexpr WideCount multiply(WideCount a, WideCount b) {
+        WideCount product = 0;
+        return __builtin_mul_overflow(a, b, &product) || product > most ? too_many : product;
+    }
+    // Error out_of_range for too_many.
+    static WideCount checked(WideCount count) {
+        if (count > most)
+            throw Error(ErrorCode::out_of_range,
+                        "the join has more than 2^127 rows, the most that can be sampled from");
+        return count;
+    }
+};
+
+// The larger and the smaller number; NaN if either is NaN, so that the order of evaluation does not matter.
+constexpr double max_number(double a, double b) {
+    return a > b || a != a ? a : b;
+}
+constexpr double min_number(double a, double b) {
+    return a < b || a != a ? a : b;
+}
+
+// Over numbers ≥ 0 only: max does not distribute over products of mixed sign.
+struct MaxProduct : OverNumbers {
+    static constexpr double zero() { return 0; }
+    static constexpr double one() { return 1; }
+    static constexpr double add(double a, double b) { return max_number(a, b); }
+    static constexpr double multiply(double a, double b) { return a * b; }
+};
+
+// Takes numbers of any sign by their absolute values.
+struct MaxAbsProduct : MaxProduct {
+    static constexpr double of_factor(double x) { return x < 0 ? -x : x; }
+};
+
+struct MinPlus : OverNumbers {
+    static constexpr double zero() { return std::numeric_limits<double>::infinity(); }
+    static constexpr double one() { return 0; }
+    static constexpr double add(double a, double b) { return min_number(a, b); }
+    static constexpr double multiply(double a, double b) { return a + b; }
+};
+
+struct MaxPlus : OverNumbers {
+    static constexpr double zero() { return -std::numeric_limits<double>::infinity(); }
+    static constexpr double one() { return 0; }
+    static constexpr double add(double a, double b) { return max_number(a, b); }
+    static constexpr double multiply(double a, double b) { return a + b; }
+};
+
+// Truth values as 0 and 1; every factor but 0 is true.
+struct OrAnd : OverNumbers {
+    static constexpr double zero() { return 0; }
+    static constexpr double one() { return 1; }
+    static constexpr double add(double a, double b) { return a != 0 || b != 0 ? 1 : 0; }
+    static constexpr double multiply(double a, double b) { return a != 0 && b != 0 ? 1 : 0; }
+    static constexpr double of_factor(double x) { return x != 0 ? 1 : 0; }
+};
+
+// Count, sum and sum of squares of numbers that add up along a join row: r = Σ over the tables of r_t(ρ_t).
+struct Moments {
+    struct Value {
+        double count, sum, squares;
+        friend constexpr bool operator==(const Value&, const Value&) = default;
+    };
+    static constexpr Value zero() { return {0, 0, 0}; }
+    static constexpr Value one() { return {1, 0, 0}; }
+    // One row whose table contributes r.
+    static constexpr Value of_factor(double r) { return {1, r, r * r}; }
+    static constexpr Value add(const Value& a, const Value& b) {
+        return {a.count + b.count, a.sum + b.sum, a.squares + b.squares};
+    }
+    static constexpr Value multiply(const Value& a, const Value& b) {
+        return {a.count * b.count, a.count * b.sum + b.count * a.sum,
+                a.count * b.squares + b.count * a.squares + 2 * a.sum * b.sum};
+    }
+};
+
+// `width` queries over one semiring at a time, element by element.
+template <Semiring S, size_t width>
+struct Vector {
+    using Value = std::array<typename S::Value, width>;
+
+    static constexpr Value filled(typename S::Value x) {
+        Value value{};
+        value.fill(x);
+        return value;
+    }
+    static constexpr Value zero() { return filled(S::zero()); }
+    static constexpr Value one() { return filled(S::one()); }
+    static constexpr Value add(const Value& a, const Value& b) {
+        Value sum;
+        for (size_t i = 0; i < width; i++) sum[i] = S::add(a[i], b[i]);
+        return sum;
+    }
+    static constexpr Value multiply(const Value& a, const Value& b) {
+        Value product;
+        for (size_t i = 0; i < width; i++) product[i] = S::multiply(a[i], b[i]);
+        return product;
+    }
+};
+
+} // namespace btml::relational

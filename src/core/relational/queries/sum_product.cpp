@@ -1,0 +1,228 @@
+#include "core/relational/queries/sum_product.hpp"
+
+#include "core/relational/queries/by_kind.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace btml::relational {
+
+namespace {
+
+// body(S{}) for the semiring type that a name stands for.
+template <class Body>
+auto with_semiring(SemiringName semiring, Body&& body) {
+    switch (semiring) {
+    case SemiringName::sum_product:
+        return body(SumProduct{});
+    case SemiringName::max_product:
+        return body(MaxProduct{});
+    case SemiringName::min_plus:
+        return body(MinPlus{});
+    case SemiringName::max_plus:
+        return body(MaxPlus{});
+    case SemiringName::or_and:
+        return body(OrAnd{});
+    }
+    throw Error(ErrorCode::internal, format("no semiring has the number %d", static_cast<int>(semiring)));
+}
+
+bool are_finite(std::initializer_list<double> numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+
+template <Semiring S>
+double add_checked(double a, double b) {
+    return are_finite({a, b}) ? checked(S::add(a, b)) : S::add(a, b);
+}
+
+template <Semiring S>
+double multiply_checked(double a, double b) {
+    return are_finite({a, b}) ? checked(S::multiply(a, b)) : S::multiply(a, b);
+}
+
+[[noreturn]] void report_negative(const std::string& what, double value) {
+    throw Error(ErrorCode::invalid_argument,
+                format("max_product needs factors that are not negative, %s has the value %g", what.c_str(), value),
+                "The maximum does not distribute over products of mixed sign.");
+}
+
+void check_factors(const Join& join, const Factors& factors, SemiringName semiring) {
+    if (factors.size() != static_cast<size_t>(join.relations()))
+        throw Error(ErrorCode::internal,
+                    format("a query has factors for %zu tables, the join has %d", factors.size(), join.relations()));
+    for (size_t t = 0; t < factors.size(); t++) {
+        const Table& table = join.tables()[t];
+        if (factors[t].empty()) continue;
+        if (factors[t].size() != table.rows)
+            throw Error(ErrorCode::internal,
+                        format("the factor of table \"%s\" has %zu values, the table has %" PRIu64 " rows",
+                               table.name.c_str(), factors[t].size(), table.rows));
+        if (semiring != SemiringName::max_product) continue;
+        for (double factor : factors[t])
+            if (factor < 0) report_negative(format("the factor of table \"%s\"", table.name.c_str()), factor);
+    }
+}
+
+const DataColumn& factor_column(const Table& table, int column) {
+    if (column < 0 || static_cast<size_t>(column) >= table.columns.size())
+        throw Error(ErrorCode::internal, format("table \"%s\" has no column number %d", table.name.c_str(), column));
+    const DataColumn& values = table.columns[column];
+    if (values.kind != DataColumn::Kind::number)
+        throw Error(ErrorCode::wrong_type, format("factor \"%s\" is not a number", values.name.c_str()));
+    return values;
+}
+
+} // namespace
+
+SemiringName parse_semiring(std::string_view name) {
+    const auto* const known = std::find(semiring_names.begin(), semiring_names.end(), name);
+    if (known != semiring_names.end()) return static_cast<SemiringName>(known - semiring_names.begin());
+    throw Error(ErrorCode::invalid_argument, format("unknown semiring \"%s\"", std::string(name).c_str()), {},
+                format("Valid semirings are %s.", quoted_list({semiring_names.begin(), semiring_names.end()}).c_str()));
+}
+
+Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,
+                            RunContext& context) {
+    return with_semiring(semiring, [&]<Semiring S>(S) {
+        Buffer<double> product(context.memory(), "the factors of a query over a join", table.rows, S::one());
+        RowBlocks blocks(context, "multiplying factors", table.rows * columns.size());
+        for (int number : columns) {
+            const DataColumn& column = factor_column(table, number);
+            blocks.for_each(table.rows, [&](uint64_t row) {
+                const double factor = column.numbers[row];
+                if (is_null(factor))
+                    throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
+                if (std::is_same_v<S, MaxProduct> && factor < 0)
+                    report_negative(format("factor \"%s\"", column.name.c_str()), factor);
+                product[row] = multiply_checked<S>(product[row], S::of_factor(factor));
+            });
+        }
+        return product;
+    });
+}
+
+namespace {
+
+template <Semiring S>
+InsideOut<S, ColumnFactors<S>> query(const Join& join, int root, const Factors& factors, RunContext& context) {
+    return {join, root, {factors}, context};
+}
+
+// The largest table: a fact table whose dimensions have unique keys gets one term for each of its rows and dimensions,
+// and the order of rows changes no bit of the total.
+int root_of_total(const Join& join) {
+    const auto fewer_rows = [](const Table& a, const Table& b) { return a.rows < b.rows; };
+    return static_cast<int>(std::max_element(join.tables().begin(), join.tables().end(), fewer_rows) -
+                            join.tables().begin());
+}
+
+// A finite result is right: infinite factors below it were absorbed by ⊕, as they are in the rows, or there are none.
+template <Semiring S>
+double total(const Join& join, const Factors& factors, RunContext& context) {
+    const int root = root_of_total(join);
+    const double result = query<S>(join, root, factors, context).total();
+    if (std::isfinite(result)) return result;
+    return ByKind<S>::result(query<ByKind<S>>(join, root, factors, context).total());
+}
+
+// The semiring that finds the rows whose finite factors have no finite product where ⊕ of S may pass over them: a
+// minimum or a maximum over the sums that overflow to its own identity, and a sum over two products that cancel.
+template <Semiring S>
+struct LargestOf {};
+template <>
+struct LargestOf<SumProduct> {
+    using Semiring = MaxAbsProduct;
+};
+template <>
+struct LargestOf<MinPlus> {
+    using Semiring = MaxPlus;
+};
+template <>
+struct LargestOf<MaxPlus> {
+    using Semiring = MinPlus;
+};
+
+// No product of one factor of each of these tables overflows where all finite ones are at most so large.
+template <Semiring S>
+double safe_factor(size_t tables) {
+    const double count = std::max<size_t>(tables, 1);
+    constexpr int exponent = std::numeric_limits<double>::max_exponent - 1;
+    return std::is_same_v<S, SumProduct> ? std::exp2(exponent / count) : std::exp2(exponent) / count;
+}
+
+// Says whether a finite number of absolute value above `safe` is among them. Takes maxima lane by lane first, since
+// most columns have none.
+bool hold_larger(std::span<const double> numbers, double safe) {
+    std::array<double, 8> largest{};
+    size_t done = 0;
+    for (; done + largest.size() <= numbers.size(); done += largest.size())
+        for (size_t lane = 0; lane < largest.size(); lane++) {
+            const double size = std::abs(numbers[done + lane]);
+            largest[lane] = largest[lane] < size ? size : largest[lane];
+        }
+    if (*std::max_element(largest.begin(), largest.end()) > safe) done = 0;
+    return std::any_of(numbers.begin() + static_cast<ptrdiff_t>(done), numbers.end(),
+                       [=](double x) { return std::abs(x) > safe && std::isfinite(x); });
+}
+
+bool hold_larger(const Factors& factors, double safe, RunContext& context) {
+    bool larger = false;
+    RowBlocks blocks(context, "looking for large factors", 0);
+    for (const Buffer<double>& column : factors)
+        blocks.run(column.size(), [&](uint64_t begin, uint64_t end) {
+            larger = larger || hold_larger(column.span().subspan(begin, end - begin), safe);
+        });
+    return larger;
+}
+
+// Error out_of_range where the finite factors of a row have no finite product, as the row by itself would have it.
+template <Semiring S>
+void check_rows(const Join& join, const Factors& factors, RunContext& context) {
+    if constexpr (requires { typename LargestOf<S>::Semiring; }) {
+        if (hold_larger(factors, safe_factor<S>(factors.size()), context))
+            total<typename LargestOf<S>::Semiring>(join, factors, context);
+    }
+}
+
+} // namespace
+
+double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context) {
+    check_factors(join, factors, semiring);
+    return with_semiring(semiring, [&]<Semiring S>(S) {
+        check_rows<S>(join, factors, context);
+        return total<S>(join, factors, context);
+    });
+}
+
+Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, SemiringName semiring, int table,
+                                  RunContext& context) {
+    check_factors(join, factors, semiring);
+    return with_semiring(semiring, [&]<Semiring S>(S) {
+        check_rows<S>(join, factors, context);
+        Buffer<double> results = query<S>(join, table, factors, context).values(table);
+        if (std::all_of(results.begin(), results.end(), [](double x) { return std::isfinite(x); })) return results;
+        const auto values = query<ByKind<S>>(join, table, factors, context).values(table);
+        std::transform(values.begin(), values.end(), results.begin(), ByKind<S>::result);
+        return results;
+    });
+}
+
+double add(SemiringName semiring, double a, double b) {
+    return with_semiring(semiring, [&]<Semiring S>(S) { return add_checked<S>(a, b); });
+}
+
+double multiply(SemiringName semiring, double a, double b) {
+    return with_semiring(semiring, [&]<Semiring S>(S) { return multiply_checked<S>(a, b); });
+}
+
+double zero(SemiringName semiring) {
+    return with_semiring(semiring, []<Semiring S>(S) { return S::zero(); });
+}
+
+double one(SemiringName semiring) {
+    return with_semiring(semiring, []<Semiring S>(S) { return S::one(); });
+}
+
+} // namespace btml::relational

@@ -1,0 +1,436 @@
+#include "pg/distributed/distributed_coordinator.hpp"
+
+#include "pg/bridge/function_rights.hpp"
+#include "pg/bridge/nodes.hpp"
+#include "pg/bridge/subtransaction.hpp"
+#include "pg/distributed/distributed_transport.hpp"
+#include "pg/source/partitions.hpp"
+#include "pg/values/feature_type.hpp"
+#include "pg/values/result.hpp"
+#include "pg/values/values.hpp"
+
+#include <algorithm>
+#include <set>
+
+extern "C" {
+#include "utils/builtins.h"
+#include "utils/json.h"
+}
+
+namespace btml::pg {
+
+using namespace boosting;
+
+namespace {
+
+// A source as it stands within another query.
+std::string inner_query(const Source& source) {
+    return std::string("(\n") + source.analysis().text + "\n)";
+}
+
+// Returns a text as a literal of JSON, which has no collation: with one postgres_fdw would not ship it. May ereport.
+const char* json_literal(const char* text) {
+    StringInfoData json;
+    initStringInfo(&json);
+    escape_json(&json, text);
+    return quote_literal_cstr(json.data);
+}
+
+// The column as a float8, as it would be read here.
+std::string number_expression(const Source::Column& column) {
+    const std::string name = "s." + quoted(column.name);
+    const Oid type = column.type;
+    const NumberKind kind = pg_call([=] { return number_kind(type); });
+    if (kind == NumberKind::float8) return name;
+    if (kind == NumberKind::boolean) return name + "::pg_catalog.int4::pg_catalog.float8";
+    if (kind == NumberKind::numeric)
+        return format("btml_internal.number(%s, %s::pg_catalog.json)", name.c_str(),
+                      pg_call([&] { return json_literal(column.name.c_str()); }));
+    if (is_plain_number(kind)) return name + "::pg_catalog.float8";
+    return "btml_internal.number(" + name + ")";
+}
+
+std::string text_expression(const Source::Column& column) {
+    const Oid type = column.type;
+    const bool is_shipped =
+        type == TEXTOID || type == VARCHAROID || type == BPCHAROID || pg_call([=] { return type_is_enum(type); });
+    if (!is_shipped)
+        throw Error(
+            ErrorCode::not_supported,
+            format("categories of type %s, in column \"%s\", cannot be shipped", type_name(type), column.name.c_str()),
+            "", "Categories can be shipped as text, character varying, character, boolean and enums.");
+    return "s." + quoted(column.name) + "::pg_catalog.text";
+}
+
+std::string array(const std::vector<std::string>& elements, const char* type) {
+    std::string list;
+    for (const std::string& element : elements) list += (list.empty() ? "" : ", ") + element;
+    return "ARRAY[" + list + "]::pg_catalog." + type + "[]";
+}
+
+// The backends that hold rows, as they are reached by a transport.
+class ServerPeers : public Coordinator {
+  public:
+    ServerPeers(const FitToken& token, FitTransport& transport, RunContext& context)
+        : Coordinator(transport.backends()), token_(token), transport_(transport), context_(context) {}
+
+    uint64_t rounds() const { return round_; }
+
+  private:
+    // Gives back what PostgreSQL allocates; after an error it all goes with the call.
+    std::vector<Bytes> exchange(const Bytes& message) override {
+        const MemoryContext memory =
+            pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml round", ALLOCSET_DEFAULT_SIZES); });
+        const MemoryContext before = MemoryContextSwitchTo(memory);
+        std::vector<Bytes> answers = transport_.exchange(token_, round_++, message, context_);
+        MemoryContextSwitchTo(before);
+        pg_call([=] { MemoryContextDelete(memory); });
+        return answers;
+    }
+
+    const FitToken token_;
+    FitTransport& transport_;
+    RunContext& context_;
+    uint64_t round_ = 0;
+};
+
+FeatureColumn empty_column(const Feature& feature, int direction, RunContext& context) {
+    FeatureColumn column{feature.name,
+                         feature.type,
+                         feature.categorical ? FeatureKind::category : FeatureKind::number,
+                         0,
+                         Buffer<double>(context.memory(), "columns"),
+                         Buffer<uint32_t>(context.memory(), "columns"),
+                         {}};
+    column.direction = direction;
+    return column;
+}
+
+// What the servers read: the source, with the columns that a fit takes.
+class ShippedSource {
+  public:
+    // Errors: those of Source and of assign_roles; not_supported naming what cannot be shipped.
+    ShippedSource(const TrainingRequest& request, RunContext& context)
+        : source_(Source::of_rows(request.source)), roles_(assign_roles(source_, request)) {
+        for (const std::optional<int>& place :
+             {std::optional(roles_.target), roles_.weight, roles_.holdout, roles_.offset})
+            if (place) add(column(*place), place == roles_.target && roles_.target_is_label);
+        for (size_t i = 0; i < roles_.features.size(); i++) {
+            const Source::Column& from = column(roles_.features[i]);
+            add(from, roles_.categorical[i] && from.type != BOOLOID);
+        }
+        std::vector<CitusTable> tables = citus_tables(parsed_query(source_.analysis().text), context);
+        is_of_citus_ = has_distributed_table(tables);
+        transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
+        transport_->check(load({}), context);
+    }
+
+    const Roles& roles() const { return roles_; }
+    const Source::Column& column(int place) const { return source_.columns()[place]; }
+    FitTransport& transport() const { return *transport_; }
+    bool is_of_citus() const { return is_of_citus_; }
+
+    // The query that has servers hold their rows.
+    std::string load(const Bytes& command) const {
+        std::string arguments = bytea_literal(command) + ", " + array(numbers_, "float8");
+        if (!texts_.empty()) arguments += ", " + array(texts_, "text");
+        return query("btml_internal.hold_rows(" + arguments + ")", "");
+    }
+
+    // The target's values, but for NULLs; of more than max_labels, a few more than that.
+    template <class Value, class Read>
+    std::set<Value> targets(const Read& read, RunContext& context) const {
+        std::set<Value> found;
+        // Grouped, since postgres_fdw does not ship DISTINCT.
+        const std::string end = " GROUP BY 1 LIMIT " + std::to_string(max_labels + 2);
+        transport_->read(query(roles_.target_is_label ? texts_[0] : numbers_[0], end), context, [&](Datum value) {
+            found.insert(read(value));
+            return found.size() <= max_labels;
+        });
+        return found;
+    }
+
+  private:
+    void add(const Source::Column& from, bool is_text) {
+        if (is_text)
+            texts_.push_back(text_expression(from));
+        else
+            numbers_.push_back(number_expression(from));
+    }
+    std::string query(const std::string& output, const std::string& end) const {
+        return "SELECT " + output + " FROM " + inner_query(source_) + " AS s" + end;
+    }
+
+    const Source source_;
+    const Roles roles_;
+    std::vector<std::string> numbers_, texts_; // expressions over the source, in the order of HeldFit::add
+    std::unique_ptr<FitTransport> transport_;
+    bool is_of_citus_;
+};
+
+[[noreturn]] void refuse_no_rows(const std::string& detail) {
+    throw Error(ErrorCode::invalid_argument, "source has no rows to train on", detail);
+}
+
+std::vector<std::string> in_order_of_type(std::vector<std::string> labels, Oid type, RunContext& context) {
+    relational::DataColumn column{"target", relational::DataColumn::Kind::category,
+                                  Buffer<double>(context.memory(), "target"),
+                                  Buffer<uint32_t>(context.memory(), "target"), std::move(labels)};
+    sort_categories(column, type, context);
+    return std::move(column.categories);
+}
+
+// Finds labels as the rows of one server would give them.
+Labels labels_of_all(const ShippedSource& source, const BoostRequest& request, TargetKind kind, Options& options,
+                     RunContext& context) {
+    Buffer<double> values(context.memory(), "target");
+    std::vector<std::string> names;
+    if (kind == TargetKind::boolean) {
+        values.push_back(0);
+        values.push_back(1);
+    } else if (kind == TargetKind::label) {
+        const auto text = [](Datum value) { return std::string(bytes_of(value, TEXTOID)); };
+        const std::set<std::string> found = source.targets<std::string>(text, context);
+        names = in_order_of_type({found.begin(), found.end()}, source.column(source.roles().target).type, context);
+        for (size_t code = 0; code < names.size(); code++) values.push_back(static_cast<double>(code));
+    } else if (takes_labels(options)) {
+        const auto number = [](Datum value) { return to_number(value, NumberKind::float8, nullptr); };
+        for (const double value : source.targets<double>(number, context)) values.push_back(value);
+    }
+    if (values.empty() && (kind == TargetKind::label || takes_labels(options)))
+        refuse_no_rows("It is empty, or its target is NULL in all of its rows.");
+    return find_labels({request.target.c_str(), kind, values, std::move(names)}, request.labels, options, context);
+}
+
+// The token and what the columns are.
+FitPlan plan_of_columns(const ShippedSource& source) {
+    const Roles& roles = source.roles();
+    FitPlan plan{};
+    fill_with_random_bytes(plan.token.data(), plan.token.size());
+    plan.target_kind = roles.target_is_label                         ? TargetKind::label
+                       : source.column(roles.target).type == BOOLOID ? TargetKind::boolean
+                                                                     : TargetKind::number;
+    plan.target = format("target \"%s\"", source.column(roles.target).name.c_str());
+    if (roles.weight) plan.weight = format("weight \"%s\"", source.column(*roles.weight).name.c_str());
+    plan.is_weighted = roles.weight.has_value();
+    plan.has_holdout = roles.holdout.has_value();
+    Model& model = plan.model;
+    bool has_direction = false;
+    const auto add_feature = [&](int place, bool is_categorical, int direction) {
+        const Source::Column& from = source.column(place);
+        model.features.push_back({from.name, stored_type_name(from.type), is_categorical, {}});
+        model.directions.push_back(static_cast<int8_t>(direction));
+        has_direction = has_direction || direction != 0;
+    };
+    for (size_t i = 0; i < roles.features.size(); i++)
+        add_feature(roles.features[i], roles.categorical[i], roles.directions[i]);
+    if (roles.offset) {
+        model.offset = static_cast<int32_t>(model.features.size());
+        add_feature(*roles.offset, false, 0);
+    }
+    if (!has_direction) model.directions.clear();
+    return plan;
+}
+
+FitPlan describe_fit(const ShippedSource& source, const BoostRequest& request, Options& options, RunContext& context) {
+    FitPlan plan = plan_of_columns(source);
+    Labels labels = labels_of_all(source, request, plan.target_kind, options, context);
+    for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
+    options.validate();
+    Model& model = plan.model;
+    model.labels = std::move(labels.names);
+    model.label_weights = std::move(labels.weights);
+    model.options = completed(options, model.labels.size());
+    // A model that is read must have as many as its objective has scores.
+    if (has_scores_by_label(model.link())) model.bases.assign(model.labels.size(), 0);
+    return plan;
+}
+
+Dataset empty_dataset(const FitPlan& plan, RunContext& context) {
+    const Model& model = plan.model;
+    Dataset dataset{.rows = 0,
+                    .tables = {},
+                    .features = {},
+                    .target_table = 0,
+                    .target = Buffer<double>(context.memory(), "target"),
+                    .weight = Buffer<double>(context.memory(), "weights"),
+                    .holdout_table = plan.has_holdout ? 0 : -1,
+                    .holdout = Buffer<uint8_t>(context.memory(), "holdout flags"),
+                    .labels = model.labels,
+                    .label_weights = model.label_weights};
+    dataset.tables.push_back({0, Buffer<uint32_t>(context.memory(), "row ids")});
+    for (size_t f = 0; f < model.features.size(); f++) {
+        if (model.offset == static_cast<int32_t>(f))
+            dataset.offset = empty_column(model.features[f], 0, context);
+        else
+            dataset.features.push_back(
+                empty_column(model.features[f], model.directions.empty() ? 0 : model.directions[f], context));
+    }
+    return dataset;
+}
+
+// Training over servers takes less time than to fetch as many rows first.
+constexpr double min_rows_to_distribute = 5e6;
+
+// How many rows of other servers' partitions the planner expects that a source would have to fetch.
+double foreign_rows(const Source& source) {
+    double rows = 0;
+    for (const SourceRelation* const relation : items<const SourceRelation>(source.analysis().relations))
+        if (foreign_tables(relation->query).are_partitions) rows += expected_rows(relation->query);
+    return rows;
+}
+
+double count_of(const std::string& sql, RunContext& context) {
+    int64_t count = 0;
+    const auto take = [&](const Datum* values, const bool*) {
+        count = DatumGetInt64(values[0]);
+        return true;
+    };
+    for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+    return static_cast<double>(count);
+}
+
+// How many rows the source's distributed tables have, each of them once.
+double distributed_rows(const std::vector<CitusTable>& tables, RunContext& context) {
+    std::set<Oid> counted;
+    double rows = 0;
+    for (const CitusTable& table : tables)
+        if (!table.key.empty() && counted.insert(table.table).second)
+            rows += count_of("SELECT pg_catalog.count(*) FROM " + qualified(table.table), context);
+    return rows;
+}
+
+double joined_rows(const Source& source, RunContext& context) {
+    return count_of("SELECT pg_catalog.count(*) FROM " + inner_query(source) + " AS s", context);
+}
+
+// May ereport.
+bool may_lead() {
+    for (const char* const function :
+         {"btml_internal.hold_rows(bytea,float8[])", "btml_internal.hold_rows(bytea,float8[],text[])",
+          "btml_internal.exchange_messages(bytea)"})
+        if (!may_execute(DatumGetObjectId(DirectFunctionCall1(regprocedurein, CStringGetDatum(function)))))
+            return false;
+    return true;
+}
+
+// Where other servers compute the aggregates, PostgreSQL does not ask for this.
+void check_may_lead() {
+    pg_call([] {
+        if (!may_lead())
+            ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("the right to lead a fit is not granted"),
+                            errhint("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA btml_internal gives it.")));
+    });
+}
+
+// Says what keeps work() from being done over servers, empty where nothing does; what it did then is undone.
+template <class Work>
+std::string obstacle_to(const Work& work, std::initializer_list<int> codes) {
+    try {
+        return in_subtransaction([&] {
+            work();
+            return std::string();
+        });
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::not_supported) throw;
+        return error.message();
+    } catch (const PgError& error) {
+        if (std::find(codes.begin(), codes.end(), error.data->sqlerrcode) == codes.end()) throw;
+        return error.data->message;
+    }
+}
+
+// What a model would be without that is fitted over servers.
+void check_calibration(const BoostRequest& request, const Options& options) {
+    if (request.holdout && has_interval(options.objective))
+        throw Error(ErrorCode::not_supported, "held-out rows calibrate where they are fetched");
+}
+
+// Has servers hold their rows.
+void hold(const ShippedSource& source, const FitPlan& plan, RunContext& context) {
+    source.transport().hold(source.load(encode(plan, context)), plan.token, context);
+    if (source.transport().backends() == 0) refuse_no_rows("It is empty.");
+}
+
+// What the servers say first. Error invalid_argument where there are no rows.
+HeldCounts held_by_all(ServerPeers& peers) {
+    HeldCounts all{};
+    for (size_t other = 0; other < peers.others(); other++) {
+        HeldCounts counts;
+        from_bytes(peers.answer_of(other), counts);
+        all.rows += counts.rows;
+        all.skipped += counts.skipped;
+    }
+    if (all.rows == 0) refuse_no_rows(format("The target is NULL in all of its %" PRIu64 " rows.", all.skipped));
+    return all;
+}
+
+FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, Options options,
+                      std::optional<Model> start, RunContext& context) {
+    FitPlan plan = describe_fit(source, request, options, context);
+    plan.has_start = start.has_value();
+    hold(source, plan, context);
+    FitTransport& transport = source.transport();
+    ServerPeers peers(plan.token, transport, context);
+    if (start) peers.tell(encode(*start, context));
+    const HeldCounts all = held_by_all(peers);
+    FitResult result =
+        fit_distributed(empty_dataset(plan, context), plan.model.options, peers, context, std::move(start));
+    result.model.target = request.target;
+    result.model.rows_skipped = all.skipped;
+    result.model.strategy = name_of(Strategy::distributed);
+    result.model.strategy_reason =
+        format("the rows of %s stay in %zu backend%s of servers, asked %" PRIu64 " times",
+               transport.describe_parts().c_str(), peers.others(), peers.others() == 1 ? "" : "s", peers.rounds());
+    return result;
+}
+
+} // namespace
+
+FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
+                           RunContext& context) {
+    check_distributed(options);
+    check_may_lead();
+    const ShippedSource source(request, context);
+    const auto fit = [&] { return fit_shipped(source, request, options, start, context); };
+    return source.is_of_citus() ? in_subtransaction(fit) : fit();
+}
+
+std::optional<FitResult> fit_over_servers_if_it_pays(const BoostRequest& request, const Options& options,
+                                                     const std::optional<Model>& start, RunContext& context) {
+    const Source source(request.source);
+    const auto pays = [&](double rows) {
+        const double bytes = rows * sizeof(double) * static_cast<double>(source.columns().size());
+        return rows > min_rows_to_distribute || bytes > static_cast<double>(context.memory().left());
+    };
+    const std::vector<CitusTable> tables = citus_tables(parsed_query(source.analysis().text), context);
+    double rows = foreign_rows(source);
+    // Who may not count all rows may still read some of them.
+    const auto count = [&] { rows += distributed_rows(tables, context); };
+    if (has_distributed_table(tables)) obstacle_to(count, {ERRCODE_INSUFFICIENT_PRIVILEGE});
+    if (!pays(rows)) return std::nullopt;
+    const auto check = [&] {
+        check_distributed(options);
+        check_calibration(request, options);
+        check_may_lead();
+        const ShippedSource shipped(request, context);
+    };
+    std::optional<FitResult> result;
+    const auto fit_there = [&] {
+        // Conditions leave fewer rows. A join with many more rows than its tables is for strategies that do not list
+        // them.
+        const double joined = has_distributed_table(tables) ? joined_rows(source, context)
+                                                            : expected_rows(parsed_query(source.analysis().text));
+        if (pays(joined) && joined <= 2 * rows) result = fit_over_servers(request, options, start, context);
+    };
+    // Citus has the code of internal errors for some of what it does not support.
+    std::string obstacle =
+        obstacle_to(check, {ERRCODE_FEATURE_NOT_SUPPORTED, ERRCODE_INSUFFICIENT_PRIVILEGE, ERRCODE_INTERNAL_ERROR});
+    if (obstacle.empty())
+        obstacle = obstacle_to(fit_there,
+                               {ERRCODE_FEATURE_NOT_SUPPORTED, ERRCODE_INSUFFICIENT_PRIVILEGE, ERRCODE_OUT_OF_MEMORY});
+    if (!obstacle.empty()) notice(format("about %.0f rows of other servers are fetched: %s", rows, obstacle.c_str()));
+    return result;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,81 @@
+// btml.kernel_tail_ratio and btml.kernel_tail_profile: how much of a kernel's sums is in their largest entries.
+#include "core/kernel/kernel_tail.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/source/point_source.hpp"
+#include "pg/values/named_options.hpp"
+#include "pg/values/result.hpp"
+
+namespace btml::pg {
+
+using kernel::Options;
+using kernel::Points;
+
+namespace {
+
+struct TailPoints {
+    std::optional<Points> keys, queries;
+};
+
+std::optional<Points> read_points(const PointSource& source, const char* what, RunContext& context) {
+    std::optional<Points> points;
+    source.read(
+        [&](const PointRow& row) {
+            if (!points) points.emplace(row.x.size(), context.memory(), what);
+            points->append(row.x);
+            return true;
+        },
+        context);
+    if (!points) throw Error(ErrorCode::invalid_argument, format("there are no %s", what));
+    return points;
+}
+
+TailPoints read_tail_points(const std::string& keys, const std::string& queries, RunContext& context) {
+    const PointSource key_source(keys, "keys", {});
+    const PointSource query_source(queries, "queries", {}, key_source);
+    return {read_points(key_source, "keys", context), read_points(query_source, "queries", context)};
+}
+
+} // namespace
+
+// btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale, kernel) → estimate
+BTML_FUNCTION(btml_kernel_tail_ratio) {
+    const NamedArguments arguments(fcinfo);
+    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
+    Options options;
+    read_options(arguments, kernel::options_table, options);
+    options.check();
+    BackendContext context("kernel_tail_ratio");
+    const TailPoints points = read_tail_points(keys, queries, context);
+    const kernel::TailRatio ratio = kernel::kernel_tail_ratio(*points.keys, *points.queries, options, context);
+    constexpr double z = 1.96; // of 95 %
+    return estimate_datum(fcinfo, {ratio.value, ratio.std_error, std::max(0.0, ratio.value - z * ratio.std_error),
+                                   ratio.value + z * ratio.std_error, static_cast<int64>(ratio.evaluations)});
+}
+
+// btml.kernel_tail_profile(keys, queries, bandwidth, prefixes, scale, kernel) → table(prefix int, tail_ratio float8,
+// nth_to_next float8, nth_to_2nth float8)
+BTML_FUNCTION(btml_kernel_tail_profile) {
+    const NamedArguments arguments(fcinfo);
+    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
+    Options options;
+    read_options(arguments, kernel::options_table, options);
+    options.check();
+    std::vector<uint64_t> prefixes;
+    if (!arguments.is_null("prefixes"))
+        for (const int prefix : arguments.integers("prefixes")) {
+            if (prefix < 1)
+                throw Error(ErrorCode::invalid_argument, format("prefixes contains %d", prefix), "",
+                            "Prefixes are numbers of points, from 1.");
+            prefixes.push_back(static_cast<uint64_t>(prefix));
+        }
+    ResultRows rows(fcinfo);
+    BackendContext context("kernel_tail_profile");
+    const TailPoints points = read_tail_points(keys, queries, context);
+    for (const kernel::TailOfPrefix& tail :
+         kernel::kernel_tail_profile(*points.keys, *points.queries, options, prefixes, context)) {
+        rows.add_row(static_cast<int>(tail.prefix), tail.tail_ratio, tail.nth_to_next, tail.nth_to_2nth);
+    }
+    return rows.done();
+}
+
+} // namespace btml::pg

@@ -1,0 +1,65 @@
+// Keeps the models that a call site of a function was given, from one row to the next.
+#pragma once
+
+#include "pg/model/decoded_model.hpp"
+
+namespace btml::pg {
+
+// Tells whether two calls of a function got the same model, without detoasting what is stored out of line: by its place
+// there, or by its header, where the digest is. Every way to make a value has checked the digest, and so does decoding.
+class ModelIdentity {
+  public:
+    bool operator==(const ModelIdentity&) const = default;
+
+    static ModelIdentity of(Datum value);
+
+  private:
+    std::array<std::byte, envelope_header_size> bytes_{};
+    size_t size_ = 0;
+};
+
+struct CachedModel {
+    CachedModel(const ModelIdentity& seen, std::shared_ptr<DecodedModel> decoded, MemoryContext parent,
+                RunContext& run);
+
+    // Error wrong_type for boosted trees: btml.`function` needs a Gaussian process.
+    gp::Predictor& gp_predictor(const char* function);
+    // Error invalid_argument with the labels in the DETAIL and the nearest in the HINT.
+    size_t code_of_label(std::string_view label);
+
+    const ModelIdentity identity;
+    const std::shared_ptr<DecodedModel> model;
+    const Reservation held; // of the model, which others may hold, too
+    size_t last_label = 0;  // that was asked for
+    bool told = false;      // that its bounds are infinite
+    const MemoryContext context;
+    RecordReader record;
+    std::vector<double> values; // of the features, in the row at hand
+};
+
+// Holds one model for a scan, several where rows bring their own.
+class ModelCache {
+  public:
+    ModelCache(ModelUse use, MemoryContext context) : use_(use), context_(context) {}
+
+    // Valid until the next call. Errors corrupt_model, memory_limit.
+    CachedModel& load(Datum model);
+    // Returns the columns of the call's composite type.
+    TupleDesc result_columns(FunctionCallInfo fcinfo);
+
+  private:
+    std::unique_ptr<CachedModel> decode(const ModelIdentity& seen, Datum value);
+    std::unique_ptr<CachedModel> decode_once(const ModelIdentity& seen, Datum value);
+    void drop_oldest();
+
+    const ModelUse use_;
+    const MemoryContext context_;
+    BackendContext run_; // counts them all
+    TupleDesc columns_ = nullptr;
+    std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
+};
+
+// The cache of this call site, whose calls all have one use.
+ModelCache& model_cache(FunctionCallInfo fcinfo, ModelUse use = ModelUse::predict);
+
+} // namespace btml::pg

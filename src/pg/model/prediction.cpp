@@ -1,0 +1,178 @@
+// Predictions for single rows: btml.predict and its kin.
+#include "pg/model/prediction.hpp"
+
+#include "pg/values/arguments.hpp"
+#include "pg/values/result.hpp"
+
+namespace btml::pg {
+
+namespace {
+
+// Functions of boosted trees by the name in errors.
+boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
+    if (cached.model->trees) return *cached.model->trees;
+    refuse_gaussian_process(function);
+}
+
+// Those of a model with one score.
+boosting::Predictor& single_score(CachedModel& cached, const char* function, const char* instead) {
+    boosting::Predictor& trees = trees_of(cached, function);
+    if (!boosting::has_scores_by_label(trees.link())) return trees;
+    refuse_several_scores(function, instead);
+}
+
+// Those of a model with labels.
+boosting::Predictor& with_labels(CachedModel& cached, const char* function) {
+    boosting::Predictor& trees = trees_of(cached, function);
+    if (!cached.model->labels.empty()) return trees;
+    refuse_without_labels(function, "btml.predict predicts it.");
+}
+
+Datum predict(FunctionCallInfo, CachedModel& cached) {
+    double value;
+    if (cached.model->trees)
+        value = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.")(cached.values);
+    else
+        value = cached.gp_predictor("predict").latent(cached.values).mean;
+    return Float8GetDatum(value);
+}
+
+Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
+    if (cached.model->process)
+        throw Error(ErrorCode::wrong_type, "model is a Gaussian process, which has no first trees", "",
+                    "Leave out trees.");
+    boosting::Predictor& trees = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.");
+    const int64 first = Arguments(fcinfo).whole_number(2, "trees");
+    if (first < 0 || static_cast<uint64_t>(first) > trees.iterations())
+        throw Error(ErrorCode::invalid_argument,
+                    format("trees must be 0 to %zu, the trees of the model, not %" PRId64, trees.iterations(), first));
+    const std::span<const double> scores = trees.scores(cached.values, static_cast<size_t>(first));
+    return Float8GetDatum(trees.prediction(scores[0]));
+}
+
+Datum predict_score(FunctionCallInfo, CachedModel& cached) {
+    return Float8GetDatum(single_score(cached, "predict_score", "Use btml.predict_scores.").scores(cached.values)[0]);
+}
+
+Datum predict_scores(FunctionCallInfo, CachedModel& cached) {
+    return number_array(trees_of(cached, "predict_scores").scores(cached.values));
+}
+
+Datum predict_leaf(FunctionCallInfo, CachedModel& cached) {
+    boosting::Predictor& trees = trees_of(cached, "predict_leaf");
+    ArrayType* const array = new_integer_array(trees.trees());
+    trees.leaves(cached.values, {reinterpret_cast<int32_t*>(ARR_DATA_PTR(array)), trees.trees()});
+    return PointerGetDatum(array);
+}
+
+// The first of the likeliest.
+Datum predict_class(FunctionCallInfo, CachedModel& cached) {
+    const std::span<const double> scores = with_labels(cached, "predict_class").scores(cached.values);
+    const auto likeliest = cached.model->labels.size() == 2 && scores.size() == 1
+                               ? scores[0] > 0
+                               : std::max_element(scores.begin(), scores.end()) - scores.begin();
+    return text_datum(cached.model->labels[static_cast<size_t>(likeliest)]);
+}
+
+Datum predict_probabilities(FunctionCallInfo, CachedModel& cached) {
+    return number_array(with_labels(cached, "predict_probabilities").probabilities(cached.values));
+}
+
+Datum predict_probability(FunctionCallInfo fcinfo, CachedModel& cached) {
+    boosting::Predictor& trees = with_labels(cached, "predict_probability");
+    const std::string_view label = pg_call([=] { return bytes_of(PG_GETARG_DATUM(2), TEXTOID); });
+    return Float8GetDatum(trees.probabilities(cached.values)[cached.code_of_label(label)]);
+}
+
+// btml.normal, the result type of the call.
+Datum normal_datum(FunctionCallInfo fcinfo, const gp::Normal& normal) {
+    const TupleDesc columns = model_cache(fcinfo).result_columns(fcinfo);
+    const double sd = std::sqrt(normal.variance);
+    return pg_call([=] {
+        Datum values[] = {Float8GetDatum(normal.mean), Float8GetDatum(sd)};
+        bool nulls[std::size(values)] = {};
+        return HeapTupleGetDatum(heap_form_tuple(columns, values, nulls));
+    });
+}
+
+Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
+    if (cached.model->log_variance) {
+        const double sd = deviation_of_trees(cached); // which a calibration comes with
+        return normal_datum(fcinfo,
+                            {(*cached.model->trees)(cached.values), cached.model->calibration->variance(sd * sd)});
+    }
+    if (!cached.model->process && boosting::has_interval(cached.model->objective))
+        throw Error(ErrorCode::wrong_type, "model has no deviation, btml.predict_normal needs one", "",
+                    "Train it with deviation => 'learned'. btml.predict_distribution takes any model with a holdout.");
+    gp::Predictor& process = cached.gp_predictor("predict_normal");
+    return normal_datum(fcinfo, process.calibrated(process.observation(cached.values)));
+}
+
+Datum predict_latent(FunctionCallInfo fcinfo, CachedModel& cached) {
+    gp::Predictor& process = cached.gp_predictor("predict_latent");
+    return normal_datum(fcinfo, process.calibrated_latent(process.latent(cached.values)));
+}
+
+} // namespace
+
+CachedModel& load_record(FunctionCallInfo fcinfo, ModelUse use) {
+    CachedModel& cached = model_cache(fcinfo, use).load(PG_GETARG_DATUM(0));
+    cached.record.read(PG_GETARG_DATUM(1), cached.values);
+    return cached;
+}
+
+CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use) {
+    CachedModel& cached = model_cache(fcinfo, use).load(PG_GETARG_DATUM(0));
+    Arguments(fcinfo).read_numbers(1, "features", cached.values);
+    require_width(cached.values, cached.model->features);
+    return cached;
+}
+
+double deviation_of_trees(CachedModel& cached) {
+    if (!cached.model->log_variance) return 1;
+    const double score = cached.model->log_variance->scores(cached.values)[0];
+    return cached.model->deviation_factor * boosting::exponential_of_score(score / 2);
+}
+
+void refuse_gaussian_process(const char* function) {
+    throw Error(ErrorCode::wrong_type, format("model is a Gaussian process, btml.%s needs boosted trees", function), "",
+                "A Gaussian process has btml.predict, btml.predict_normal and btml.predict_latent.");
+}
+
+void refuse_without_labels(const char* function, const char* instead) {
+    throw Error(ErrorCode::wrong_type, format("model has no labels, btml.%s needs them", function),
+                "Its target was a number.", instead);
+}
+
+void refuse_several_scores(const char* function, const char* instead) {
+    throw Error(ErrorCode::wrong_type, format("model has a score for each label, btml.%s needs a single one", function),
+                "Its objective is multiclass.", instead);
+}
+
+void require_width(const std::vector<double>& values, const std::vector<Feature>& features) {
+    if (values.size() == features.size()) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("features has %zu elements, model expects %zu", values.size(), features.size()),
+                "btml.summary(model)->'features' lists them in order.");
+}
+
+// btml.feature_names(model) → text[]
+BTML_FUNCTION(btml_feature_names) {
+    const auto model = decoded_model(PG_GETARG_DATUM(0), ModelUse::predict, std::numeric_limits<uint64_t>::max());
+    std::vector<std::string_view> names;
+    for (const Feature& feature : model->features) names.emplace_back(feature.name);
+    return text_array(names);
+}
+
+BTML_PREDICTION(predict)               // → float8
+BTML_PREDICTION(predict_first)         // (…, trees integer) → float8, as btml.predict
+BTML_PREDICTION(predict_score)         // → float8
+BTML_PREDICTION(predict_scores)        // → float8[]
+BTML_PREDICTION(predict_leaf)          // → integer[]
+BTML_PREDICTION(predict_class)         // → text
+BTML_PREDICTION(predict_probabilities) // → float8[]
+BTML_PREDICTION(predict_probability)   // (…, label text) → float8
+BTML_PREDICTION(predict_normal)        // → btml.normal
+BTML_PREDICTION(predict_latent)        // → btml.normal
+
+} // namespace btml::pg

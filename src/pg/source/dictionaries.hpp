@@ -1,0 +1,66 @@
+// Dense numbers for distinct SQL values, in the order of their first appearance.
+#pragma once
+
+#include "core/data/dictionary.hpp"
+#include "core/relational/join/table.hpp"
+#include "pg/bridge/guard.hpp"
+#include "pg/source/analysis.hpp"
+#include "pg/values/values.hpp"
+
+namespace btml::pg {
+
+// Distinct values of one type, as Datums.
+class DatumDictionary {
+  public:
+    // Error wrong_type when the type has no default hash operator class.
+    DatumDictionary(MemoryBudget& budget, Oid type, Oid collation);
+
+    // Inside pg_call only: may ereport.
+    uint32_t number(Datum value);
+    const Buffer<Datum>& values() const { return values_; }
+    // Inside pg_call only: the type's own hash, of 64 bits where it has one.
+    uint64_t hash(Datum value) const;
+
+  private:
+    HashIndex index_;
+    Buffer<Datum> values_;
+    MemoryContext context_; // holds copies of values passed by reference
+    Reservation held_;      // of context_
+    FmgrInfo *hash_, *equal_;
+    FmgrInfo* long_hash_; // null: the type has none
+    Oid collation_;
+    int16 length_;
+    bool by_value_;
+};
+
+// Keys of one join attribute (or of one pair of columns of a left join), numbered alike in every table.
+class KeyDictionary {
+  public:
+    // Bytes of a value beside its own: where it is, and the slot that it is found by.
+    static constexpr size_t entry_bytes = 16;
+
+    KeyDictionary(MemoryBudget& budget, const KeyType& type);
+
+    // Inside pg_call only: may ereport.
+    relational::Key number(Datum value, Oid type);
+    // Inside pg_call only: the value of a key, of a type that compares as the keys do, in the current memory context.
+    // Of kind bytes.
+    Datum value(relational::Key key, Oid type) const;
+    // A hash of each key's value, by key: of an enum's label, not of its number.
+    const Buffer<uint64_t>& contents(RunContext& context);
+
+  private:
+    uint64_t content(relational::Key key) const;
+
+    KeyKind kind_;
+    std::optional<LabelRule> label_; // of an enum
+    Buffer<uint64_t> contents_;
+    IntegerDictionary integers_;
+    TextDictionary texts_;
+    std::unique_ptr<DatumDictionary> generic_;
+};
+
+// The value as an integer that equals another's where the values do: integers, floats, and types passed by value.
+int64_t key_word(Datum value, Oid type);
+
+} // namespace btml::pg

@@ -1,0 +1,38 @@
+// Running one query of a source into columns.
+#pragma once
+
+#include "core/relational/join/table.hpp"
+#include "pg/source/dictionaries.hpp"
+#include "pg/source/stored_rows.hpp"
+#include "pg/values/values.hpp"
+
+namespace btml::pg {
+
+// Says where one column of the query's result goes. Exactly one of keys, numbers and codes is set.
+struct ColumnSink {
+    int position = 0; // in the query's result, from 0
+    Oid type = InvalidOid;
+
+    KeyDictionary* dictionary = nullptr;
+    Buffer<relational::Key>* keys = nullptr;
+
+    const char* name = ""; // of the source's column
+    NumberKind number = NumberKind::none;
+    PGFunction time_cast = nullptr; // before it becomes a number
+    Buffer<double>* numbers = nullptr;
+
+    LabelRule label;
+    TextDictionary* labels = nullptr;
+    IntegerDictionary* enums = nullptr; // in the place of labels: an enum's label is looked up once, not in every row
+    DatumDictionary* datums = nullptr;  // groups
+    Buffer<uint32_t>* codes = nullptr;
+};
+
+// Plans and runs the query in the active snapshot and appends every row to the sinks and, where there is one, to
+// `kept`; returns the number of rows.
+// Errors of numbers name the column, and a NOTICE tells of integers that were rounded.
+// Error limit_exceeded, naming `relation`, when a table would hold more than relational::max_rows.
+uint64_t scan(const Query* query, const char* sql, const char* relation, const std::vector<ColumnSink>& sinks,
+              KeptRows* kept, RunContext& context);
+
+} // namespace btml::pg

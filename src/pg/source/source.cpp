@@ -1,0 +1,533 @@
+#include "pg/source/source.hpp"
+
+#include "pg/source/random_blocks.hpp"
+
+#include "pg/bridge/nodes.hpp"
+#include "pg/source/grouped_query.hpp"
+#include "pg/source/scan.hpp"
+#include "pg/values/feature_type.hpp"
+
+#include <numeric>
+
+namespace btml::pg {
+
+using relational::DataColumn;
+using relational::Key;
+using relational::KeyColumn;
+
+Source::Source(const std::string& text, bool as_one_query, std::string name) : name_(std::move(name)) {
+    const char *const source = text.c_str(), *const called = name_.c_str();
+    analysis_ = pg_call([=] { return analyse_source(source, as_one_query, called); });
+    for (const SourceOutput* output : items<const SourceOutput>(analysis_->outputs)) {
+        const Oid type = output->type;
+        columns_.push_back({output->name ? output->name : "", pg_call([=] { return getBaseType(type); }),
+                            output->relation, type, output->typmod, output->collation});
+    }
+}
+
+int Source::column(const std::string& name) const {
+    int found = -1;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < columns_.size(); i++) {
+        names.push_back(columns_[i].name);
+        if (columns_[i].name != name) continue;
+        if (found >= 0)
+            throw Error(ErrorCode::duplicate_column,
+                        format("%s has more than one column \"%s\"", name_.c_str(), name.c_str()), "",
+                        "Give each output column a name of its own.");
+        found = static_cast<int>(i);
+    }
+    if (found >= 0) return found;
+    const std::string nearest = nearest_name(name, names);
+    throw Error(ErrorCode::undefined_column, format("%s has no column \"%s\"", name_.c_str(), name.c_str()),
+                names.empty() ? "It has no columns." : "Its columns are " + quoted_list(names) + ".",
+                nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+}
+
+void Source::require_distinct_names() const {
+    for (const Column& candidate : columns_) column(candidate.name);
+}
+
+namespace {
+
+constexpr uint64_t null_content = 1; // as likely as any hash of a key
+constexpr uint64_t label_work = 20;  // units of work of a label that is made, compared or moved
+
+// One column that is carried along: its data and what is needed to finish it.
+struct CategoryColumn {
+    int table, column;
+    LabelRule label;
+    CategoryOrder is_less;
+    std::unique_ptr<TextDictionary> labels;
+    std::unique_ptr<IntegerDictionary> enums; // their values, in the place of labels
+};
+
+// The columns of one base relation's query.
+struct TableQuery {
+    const SourceRelation* relation;
+    List* expressions = NIL;
+    List* null_row = NIL; // what each is in a row without a match
+    std::vector<ColumnSink> sinks = {};
+
+    // Returns the place of the expression in the query's result.
+    int add(Node* expression, const SourceOutput* output, int output_number) {
+        const int position = relation->whole ? output_number : list_length(expressions);
+        pg_call([=, this] {
+            expressions = lappend(expressions, expression);
+            Node* const in_null_row = output ? output->null_row : nullptr;
+            null_row = lappend(null_row, in_null_row ? in_null_row : as_node(makeNullConst(INT4OID, -1, InvalidOid)));
+        });
+        return position;
+    }
+};
+
+// Builds the queries of all base relations, runs them and collects the columns.
+class Reading {
+  public:
+    Reading(const SourceAnalysis& analysis, RunContext& context) : analysis_(analysis), context_(context) {
+        const size_t tables = static_cast<size_t>(list_length(analysis.relations));
+        loaded_.tables.resize(tables);
+        loaded_.kept.resize(tables);
+        columns_.resize(tables);
+        kept_columns_.resize(tables);
+        key_columns_.resize(tables);
+        totals_.resize(tables);
+    }
+
+    void add_request(const ColumnRequest& request);
+    void group(const GroupedRelation& grouped);
+    LoadedSource run(RowContents contents);
+
+  private:
+    struct PendingColumn {
+        const SourceOutput* output;
+        int number; // of the output
+        ReadAs as;
+        ColumnSink sink;
+    };
+    struct PendingKept {
+        const SourceOutput* output;
+        int number; // of the output
+    };
+    struct PendingKey {
+        Node* expression;
+        Oid type;
+        KeyDictionary* dictionary;
+        Buffer<Key>* values;
+    };
+
+    void prepare_keys();
+    KeyDictionary* dictionary(const KeyType& type);
+    void read_table(int table);
+    void add_keys(int table, TableQuery& query);
+    void add_columns(int table, TableQuery& query);
+    void add_totals(int table, TableQuery& query);
+    void add_kept_columns(int table, TableQuery& query);
+    void read_null_row(int table);
+    void keep_null_row(int table, const TableQuery& query);
+    void number_rows(int table);
+    void read_contents(int table, bool distinct);
+    void finish_categories();
+    void hold_labels(uint64_t bytes);
+    std::string label(const CategoryColumn& column, uint32_t number);
+
+    const SourceAnalysis& analysis_;
+    RunContext& context_;
+    LoadedSource loaded_;
+    std::vector<std::vector<PendingColumn>> columns_;    // by table
+    std::vector<std::vector<PendingKept>> kept_columns_; // by table
+    std::vector<std::vector<PendingKey>> key_columns_;   // by table
+    std::vector<List*> totals_;                          // by table
+    std::vector<CategoryColumn> categories_;
+    std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
+};
+
+void Reading::add_request(const ColumnRequest& request) {
+    const auto* const output = items<const SourceOutput>(analysis_.outputs)[request.output];
+    const Oid type = pg_call([=] { return getBaseType(output->type); });
+    if (request.as == ReadAs::as_is) {
+        std::vector<PendingKept>& kept = kept_columns_[output->relation];
+        loaded_.places.push_back({output->relation, static_cast<int>(kept.size())});
+        kept.push_back({output, request.output});
+        return;
+    }
+    std::vector<PendingColumn>& columns = columns_[output->relation];
+    const int column = static_cast<int>(columns.size());
+    loaded_.places.push_back({output->relation, column});
+    ColumnSink sink;
+    sink.type = type;
+    sink.name = output->name;
+    MemoryBudget& budget = context_.memory();
+    if (request.as == ReadAs::number) {
+        sink.number = number_kind(type);
+        sink.time_cast = request.time_cast;
+    } else if (request.as == ReadAs::group) {
+        loaded_.group_values.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
+        sink.datums = loaded_.group_values.back().get();
+    } else {
+        const bool is_text = request.as == ReadAs::text;
+        CategoryColumn category{output->relation,
+                                column,
+                                pg_call([=] {
+                                    return is_text ? label_rule(type, CurrentMemoryContext)
+                                                   : category_rule(type, CurrentMemoryContext);
+                                }),
+                                CategoryOrder(stored_type_name(type)),
+                                {},
+                                {}};
+        if (category.label.kind == LabelKind::enumeration)
+            category.enums = std::make_unique<IntegerDictionary>(budget);
+        else
+            category.labels = std::make_unique<TextDictionary>(budget);
+        sink.label = category.label;
+        sink.labels = category.labels.get();
+        sink.enums = category.enums.get();
+        categories_.push_back(std::move(category));
+    }
+    columns.push_back({output, request.output, request.as, sink});
+}
+
+// After all requests.
+void Reading::group(const GroupedRelation& grouped) {
+    totals_[grouped.relation] = grouped.totals;
+    const auto first = static_cast<int>(columns_[grouped.relation].size());
+    for (int i = 0; i < list_length(grouped.totals); i++) loaded_.totals.push_back({grouped.relation, first + i});
+}
+
+KeyDictionary* Reading::dictionary(const KeyType& type) {
+    dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
+    return dictionaries_.back().get();
+}
+
+// Gives each join attribute and each pair of keys of a left join its dictionary, and each key its column.
+void Reading::prepare_keys() {
+    MemoryBudget& budget = context_.memory();
+    std::vector<KeyDictionary*> by_attribute(list_length(analysis_.attributes), nullptr);
+    for (size_t table = 0; table < loaded_.tables.size(); table++) {
+        const auto keys = items<const SourceKey>(items<SourceRelation>(analysis_.relations)[table]->keys);
+        for (const SourceKey* key : keys)
+            loaded_.tables[table].keys.push_back({key->attribute, Buffer<Key>(budget, "join keys")});
+        for (int i = 0; i < keys.size(); i++) {
+            KeyDictionary*& shared = by_attribute[keys[i]->attribute];
+            if (!shared) shared = dictionary(keys[i]->type);
+            key_columns_[table].push_back(
+                {keys[i]->expression, keys[i]->type.type, shared, &loaded_.tables[table].keys[i].values});
+        }
+    }
+    for (const SourceLeftJoin* join : items<const SourceLeftJoin>(analysis_.left_joins)) {
+        const auto left = items<const SourceKey>(join->left_keys), right = items<const SourceKey>(join->right_keys);
+        relational::LeftJoin& stored =
+            loaded_.left_joins.emplace_back(relational::LeftJoin{join->left, join->right, {}, {}});
+        for (int i = 0; i < left.size(); i++) {
+            stored.left_keys.emplace_back(budget, "join keys");
+            stored.right_keys.emplace_back(budget, "join keys");
+        }
+        for (int i = 0; i < left.size(); i++) {
+            KeyDictionary* const shared = dictionary(left[i]->type);
+            key_columns_[join->left].push_back({left[i]->expression, left[i]->type.type, shared, &stored.left_keys[i]});
+            key_columns_[join->right].push_back(
+                {right[i]->expression, right[i]->type.type, shared, &stored.right_keys[i]});
+        }
+    }
+}
+
+// The query of a relation with these expressions for its columns.
+Query* with_columns(const SourceRelation* relation, List* expressions) {
+    Query* const query = copy_of(relation->query);
+    if (relation->whole) return query;
+    AttrNumber number = 0;
+    for (const Expr* const expression : items<const Expr>(expressions))
+        query->targetList =
+            lappend(query->targetList, makeTargetEntry(copy_of(expression), ++number, pstrdup("column"), false));
+    return query;
+}
+
+void Reading::add_keys(int table, TableQuery& query) {
+    for (const PendingKey& key : key_columns_[table]) {
+        ColumnSink sink;
+        sink.position = query.add(key.expression, nullptr, -1);
+        sink.type = pg_call([&] { return getBaseType(exprType(key.expression)); });
+        sink.dictionary = key.dictionary;
+        sink.keys = key.values;
+        query.sinks.push_back(sink);
+    }
+}
+
+void Reading::add_columns(int table, TableQuery& query) {
+    relational::Table& loaded = loaded_.tables[table];
+    MemoryBudget& budget = context_.memory();
+    loaded.columns.reserve(columns_[table].size() +
+                           static_cast<size_t>(list_length(totals_[table]))); // sinks point there
+    for (const PendingColumn& column : columns_[table])
+        loaded.columns.push_back({column.output->name,
+                                  column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category,
+                                  Buffer<double>(budget, "columns of the source"),
+                                  Buffer<uint32_t>(budget, "columns of the source"),
+                                  {}});
+    for (size_t i = 0; i < columns_[table].size(); i++) {
+        const PendingColumn& column = columns_[table][i];
+        ColumnSink sink = column.sink;
+        sink.position = query.add(column.output->expression, column.output, column.number);
+        if (column.as == ReadAs::number)
+            sink.numbers = &loaded.columns[i].numbers;
+        else
+            sink.codes = &loaded.columns[i].codes;
+        query.sinks.push_back(sink);
+    }
+}
+
+void Reading::add_totals(int table, TableQuery& query) {
+    relational::Table& loaded = loaded_.tables[table];
+    MemoryBudget& budget = context_.memory();
+    const size_t first = loaded.columns.size();
+    for (int i = 0; i < list_length(totals_[table]); i++)
+        loaded.columns.push_back({"total",
+                                  DataColumn::Kind::number,
+                                  Buffer<double>(budget, "columns of the source"),
+                                  Buffer<uint32_t>(budget, "columns of the source"),
+                                  {}});
+    for (int i = 0; i < list_length(totals_[table]); i++) {
+        ColumnSink sink;
+        sink.position = query.add(items<Node>(totals_[table])[i], nullptr, -1);
+        sink.type = FLOAT8OID;
+        sink.number = NumberKind::float8;
+        sink.numbers = &loaded.columns[first + static_cast<size_t>(i)].numbers;
+        query.sinks.push_back(sink);
+    }
+}
+
+void Reading::add_kept_columns(int table, TableQuery& query) {
+    std::vector<KeptColumn> kept;
+    for (const PendingKept& column : kept_columns_[table]) {
+        const SourceOutput* const output = column.output;
+        kept.push_back({query.add(output->expression, output, column.number), output->type, output->typmod});
+    }
+    if (!kept.empty()) loaded_.kept[table] = std::make_unique<KeptRows>(kept, context_.memory());
+}
+
+void Reading::read_table(int table) {
+    const auto* const relation = items<const SourceRelation>(analysis_.relations)[table];
+    relational::Table& loaded = loaded_.tables[table];
+    loaded.name = relation->name;
+    TableQuery query{relation};
+    add_keys(table, query);
+    add_columns(table, query);
+    add_totals(table, query);
+    add_kept_columns(table, query);
+    const bool is_grouped = totals_[table] != NIL;
+    const Query* const tree = pg_call([&] {
+        Query* const made = with_columns(relation, query.expressions);
+        if (is_grouped) group_by_columns(made);
+        return made;
+    });
+    loaded.rows = scan(tree, analysis_.text, relation->name, query.sinks, loaded_.kept[table].get(), context_);
+    for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
+    for (DataColumn& column : loaded.columns) {
+        column.numbers.shrink_to_fit();
+        column.codes.shrink_to_fit();
+    }
+    read_null_row(table);
+    if (!loaded_.kept[table]) return;
+    number_rows(table);
+    keep_null_row(table, query);
+}
+
+// Names the column, or the table, in errors of values in a row without a match.
+class NullRowContext {
+  public:
+    explicit NullRowContext(std::string place) : place_(std::move(place)) {
+        callback_ = {error_context_stack, describe, place_.data()};
+        error_context_stack = &callback_;
+    }
+    ~NullRowContext() { error_context_stack = callback_.previous; }
+    NullRowContext(const NullRowContext&) = delete;
+    NullRowContext& operator=(const NullRowContext&) = delete;
+
+  private:
+    static void describe(void* place) {
+        errcontext("btml source %s in a row without a match, computed even where every row has one",
+                   static_cast<const char*>(place));
+    }
+
+    std::string place_;
+    ErrorContextCallback callback_;
+};
+
+Query* query_without_tables(List* expressions) {
+    Query* const query = makeNode(Query);
+    query->commandType = CMD_SELECT;
+    query->canSetTag = true;
+    query->jointree = makeFromExpr(NIL, nullptr);
+    AttrNumber number = 0;
+    for (Expr* const expression : items<Expr>(expressions))
+        query->targetList = lappend(query->targetList, makeTargetEntry(expression, ++number, pstrdup("column"), false));
+    return query;
+}
+
+// Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
+// whether there is such a row.
+void Reading::read_null_row(int table) {
+    relational::Table& loaded = loaded_.tables[table];
+    const std::vector<PendingColumn>& columns = columns_[table];
+    for (size_t i = 0; i < columns.size(); i++) {
+        Node* const expression = columns[i].output->null_row;
+        if (!expression) continue;
+        const Query* const query = pg_call([=] { return query_without_tables(list_make1(expression)); });
+        Buffer<double> number(context_.memory(), "columns of the source");
+        Buffer<uint32_t> code(context_.memory(), "columns of the source");
+        ColumnSink sink = columns[i].sink;
+        if (columns[i].as == ReadAs::number)
+            sink.numbers = &number;
+        else
+            sink.codes = &code;
+        const NullRowContext error_context(format("column \"%s\"", columns[i].output->name));
+        scan(query, analysis_.text, loaded.name.c_str(), {sink}, nullptr, context_);
+        if (columns[i].as == ReadAs::number)
+            loaded.columns[i].null_row_number = number[0];
+        else
+            loaded.columns[i].null_row_code = code[0];
+    }
+}
+
+// The row that stands for "no match" is kept behind those that were read.
+void Reading::keep_null_row(int table, const TableQuery& query) {
+    const std::vector<relational::LeftJoin>& joins = loaded_.left_joins;
+    if (std::none_of(joins.begin(), joins.end(), [=](const auto& join) { return join.right == table; })) return;
+    const Query* const tree = pg_call([&] { return query_without_tables(query.null_row); });
+    const relational::Table& loaded = loaded_.tables[table];
+    const NullRowContext error_context("table " + loaded.name);
+    scan(tree, analysis_.text, loaded.name.c_str(), {}, loaded_.kept[table].get(), context_);
+}
+
+void Reading::number_rows(int table) {
+    relational::Table& loaded = loaded_.tables[table];
+    MemoryBudget& budget = context_.memory();
+    DataColumn numbers{"row",
+                       DataColumn::Kind::category,
+                       Buffer<double>(budget, "the numbers of rows"),
+                       Buffer<uint32_t>(budget, "the numbers of rows", loaded.rows),
+                       {}};
+    std::iota(numbers.codes.begin(), numbers.codes.end(), uint32_t{0});
+    numbers.null_row_code = static_cast<uint32_t>(loaded.rows);
+    loaded.columns.push_back(std::move(numbers));
+}
+
+// Numbers and categories' codes are contents by themselves, keys are numbered as they appear.
+void Reading::read_contents(int table, bool distinct) {
+    relational::Table& loaded = loaded_.tables[table];
+    KeptRows* const kept = loaded_.kept[table].get();
+    Buffer<uint64_t> content =
+        kept ? std::move(kept->contents())
+             : Buffer<uint64_t>(context_.memory(), "the contents of a source's rows", loaded.rows, uint64_t{0});
+    content.resize(loaded.rows);
+    const auto mix = [&](const auto& bits_of) {
+        context_.for_each(loaded.rows, 1, [&](uint64_t row) { content[row] = mix64(content[row] ^ bits_of(row)); });
+    };
+    for (const PendingKey& key : key_columns_[table]) {
+        const Buffer<uint64_t>& contents = key.dictionary->contents(context_);
+        mix([&](uint64_t row) {
+            const Key value = (*key.values)[row];
+            return value == relational::null_key ? null_content : contents[value];
+        });
+    }
+    for (size_t i = 0; i < columns_[table].size(); i++) {
+        const DataColumn& column = loaded.columns[i];
+        if (column.kind == DataColumn::Kind::number)
+            // A negative zero equals the other.
+            mix([&](uint64_t row) {
+                const double x = column.numbers[row];
+                return x == 0 ? 0 : std::bit_cast<uint64_t>(x);
+            });
+        else
+            mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
+    }
+    if (distinct) {
+        relational::RowBlocks blocks(context_, "telling equal rows apart", 2 * loaded.rows);
+        relational::tell_equal_rows_apart(content, blocks);
+    }
+    loaded.content = std::move(content);
+}
+
+// Counts labels as the columns hold them, and once more for the model or the points that take them over. They last
+// until the call ends, and the budget with them.
+void Reading::hold_labels(uint64_t bytes) {
+    context_.memory().acquire(2 * bytes, "labels of categories");
+}
+
+std::string Reading::label(const CategoryColumn& column, uint32_t number) {
+    if (column.labels) {
+        const std::string_view text = column.labels->text(number);
+        hold_labels(text.size());
+        return std::string(text);
+    }
+    const Datum value = ObjectIdGetDatum(static_cast<Oid>(column.enums->values()[number]));
+    return std::string(pg_call([&] { return label_of(value, column.label); }));
+}
+
+// Codes in the order of first appearance become codes in that of the labels, so that the order of rows
+// leaves no trace.
+void Reading::finish_categories() {
+    for (const CategoryColumn& category : categories_) {
+        DataColumn& column = loaded_.tables[category.table].columns[category.column];
+        const size_t count = category.labels ? category.labels->size() : category.enums->values().size();
+        std::vector<std::string> labels;
+        hold_labels(count * sizeof(std::string));
+        labels.reserve(count);
+        for (size_t i = 0; i < count; i++) {
+            context_.worked(label_work);
+            labels.push_back(label(category, static_cast<uint32_t>(i)));
+        }
+        std::vector<uint32_t> order(count), rank(count);
+        std::iota(order.begin(), order.end(), 0U);
+        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+            context_.worked(label_work);
+            return category.is_less(labels[a], labels[b]);
+        });
+        column.categories.reserve(count);
+        for (uint32_t i = 0; i < count; i++) {
+            context_.worked(label_work);
+            rank[order[i]] = i;
+            column.categories.push_back(std::move(labels[order[i]]));
+        }
+        context_.for_each(column.codes.size(), 1, [&](size_t row) {
+            if (uint32_t& code = column.codes[row]; code != DataColumn::null_code) code = rank[code];
+        });
+        if (column.null_row_code != DataColumn::null_code) column.null_row_code = rank[column.null_row_code];
+    }
+}
+
+LoadedSource Reading::run(RowContents contents) {
+    prepare_keys();
+    const int tables = list_length(analysis_.relations);
+    for (int table = 0; table < tables; table++) read_table(table);
+    finish_categories();
+    for (int table = 0; table < tables && contents != RowContents::unread; table++)
+        read_contents(table, contents == RowContents::distinct);
+    return std::move(loaded_);
+}
+
+} // namespace
+
+LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext& context, RowContents contents,
+                          const std::vector<GroupedRelation>& grouped) const {
+    Reading reading(*analysis_, context);
+    for (const ColumnRequest& request : requests) reading.add_request(request);
+    for (const GroupedRelation& relation : grouped) reading.group(relation);
+    return reading.run(contents);
+}
+
+uint64_t Source::read_rows(RowSink& sink, const char* phase, RunContext& context) const {
+    const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
+    return run_query(relation->query, analysis_->text, sink, phase, context);
+}
+
+uint64_t Source::read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const {
+    const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
+    uint64_t rows = 0;
+    for (const Query* query : block_queries(relation->query, seed))
+        if (!sink.has_enough()) rows += run_query(query, analysis_->text, sink, phase, context);
+    if (rows > 0) require_blocks(relation->query);
+    return rows;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,97 @@
+// A source: a table, a view or a SELECT, analysed into a join and read into columns.
+#pragma once
+
+#include "core/relational/join/join.hpp"
+#include "pg/source/analysis.hpp"
+#include "pg/source/dictionaries.hpp"
+#include "pg/source/query_rows.hpp"
+#include "pg/source/stored_rows.hpp"
+
+namespace btml::pg {
+
+// How an output column is read.
+enum class ReadAs {
+    number,   // DataColumn of numbers
+    category, // DataColumn of codes, its categories in CategoryOrder; the type must have no category_fault()
+    text,     // the same of the texts that the session writes
+    group,    // DataColumn of codes into the distinct values, which GroupValues keeps
+    as_is,    // column of the table's KeptRows
+};
+
+// Whether tables have the contents of their rows, which are hashes of the keys and of all columns asked for; not with
+// groups; with distinct ones equal rows are told apart.
+enum class RowContents { unread, read, distinct };
+
+struct ColumnRequest {
+    int output; // index into Source::columns()
+    ReadAs as;
+    PGFunction time_cast = nullptr; // of a point in time, before it becomes a number
+};
+
+// Has a base relation that is one table read as groups of rows: by its keys and the columns asked for of it, which are
+// numbers, categories or groups.
+struct GroupedRelation {
+    int relation;
+    List* totals; // of Node*: aggregates over its columns that are float8
+};
+
+// Says where a requested column is: relational::Table and DataColumn, or the column of KeptRows.
+struct ColumnPlace {
+    int table, column;
+};
+
+struct LoadedSource {
+    std::vector<relational::Table> tables;
+    std::vector<relational::LeftJoin> left_joins;
+    std::vector<ColumnPlace> places; // one for each request
+    std::vector<ColumnPlace> totals; // one for each total of grouped relations, in their order
+    std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of groups, in their order
+    // By table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers of its
+    // rows there; the row that stands for "no match" in a left join is the last.
+    std::vector<std::unique_ptr<KeptRows>> kept;
+};
+
+class Source {
+  public:
+    // `text` as in SQL; name: in errors. Errors as analyse_source; the rights are the caller's.
+    explicit Source(const std::string& text, std::string name = "source") : Source(text, false, std::move(name)) {}
+    // A source that is read row by row: one query, for read_rows().
+    static Source of_rows(const std::string& text, std::string name = "source") {
+        return Source(text, true, std::move(name));
+    }
+
+    struct Column {
+        std::string name;
+        Oid type; // base type of a domain
+        int table;
+        Oid declared_type; // the domain, where there is one
+        int32 typmod = -1;
+        Oid collation = InvalidOid;
+    };
+    const std::string& name() const { return name_; }
+    const std::vector<Column>& columns() const { return columns_; }
+    // The column with this name. Errors undefined_column (the HINT has the nearest name), duplicate_column.
+    int column(const std::string& name) const;
+    // Error duplicate_column when two output columns have one name.
+    void require_distinct_names() const;
+
+    const SourceAnalysis& analysis() const { return *analysis_; }
+
+    // Reads each base relation once, in the active snapshot, with only the columns asked for.
+    LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context,
+                      RowContents contents = RowContents::unread,
+                      const std::vector<GroupedRelation>& grouped = {}) const;
+    // Gives each row of a source of_rows(), with all columns, to the sink, anew each time it is called.
+    uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
+    // Does the same in a random order of the table's blocks; errors as block_queries.
+    uint64_t read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const;
+
+  private:
+    Source(const std::string& text, bool as_one_query, std::string name);
+
+    std::string name_;
+    SourceAnalysis* analysis_;
+    std::vector<Column> columns_;
+};
+
+} // namespace btml::pg

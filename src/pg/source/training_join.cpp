@@ -1,0 +1,327 @@
+#include "pg/source/training_join.hpp"
+
+#include "pg/source/source.hpp"
+#include "pg/values/feature_type.hpp"
+#include "pg/values/values.hpp"
+
+namespace btml::pg {
+
+using relational::ColumnRef;
+using relational::DatasetPlan;
+
+namespace {
+
+// or_else: what else may be done of a column that is no number, after the hint how to make one of it.
+void check_number(const Source& source, int column, const char* role, const char* detail = "",
+                  const std::string& or_else = "") {
+    const Source::Column& found = source.columns()[column];
+    const Oid type = found.type;
+    if (!is_plain_number(pg_call([=] { return number_kind(type); })))
+        throw Error(ErrorCode::wrong_type,
+                    format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type)),
+                    detail, cast_hint(found.name, found.type) + or_else + ".");
+}
+
+// Returns whether the target is read as a category.
+bool is_label_target(const Source& source, int column, const TrainingRequest& request) {
+    const Source::Column& found = source.columns()[column];
+    const Oid type = found.type;
+    if (request.takes_labels) {
+        if (type == BOOLOID) return false;
+        if (pg_call([=] { return is_categorical(type); })) return true;
+    }
+    if (request.takes_labels)
+        check_number(source, column, "target", "Targets are numbers, or labels: boolean, text and enum columns.",
+                     format(", or labels: \"%s\"::text", found.name.c_str()));
+    else
+        check_number(source, column, "target", "Targets are numbers.");
+    return false;
+}
+
+void check_category(const Source::Column& column, const char* role) {
+    require_category_type(role, column.name, column.type, column.collation);
+}
+
+void check_feature_type(const Source::Column& column, bool categorical) {
+    const Oid type = column.type;
+    if (categorical) {
+        check_category(column, "feature");
+        return;
+    }
+    if (pg_call([=] { return number_kind(type); }) != NumberKind::none) return;
+    const Oid collation = column.collation;
+    const CategoryFault fault = pg_call([=] { return category_fault(type, collation); });
+    const char* const or_else = fault == CategoryFault::none        ? ", name it in categorical"
+                                : fault == CategoryFault::of_equals ? ", make a text of it"
+                                                                    : "";
+    throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
+                "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
+                "those named in categorical.",
+                cast_hint(column.name, type) + or_else + ", or leave it out: exclude => '{" + column.name + "}'.");
+}
+
+void check_not_reserved(const Source& source, const Roles& roles, int feature) {
+    if (const char* const role = roles.of(feature))
+        throw Error(ErrorCode::invalid_argument, format("column \"%s\" cannot be both the %s and a feature",
+                                                        source.columns()[feature].name.c_str(), role));
+}
+
+std::vector<int> excluded_columns(const Source& source, const TrainingRequest& request) {
+    std::vector<int> excluded;
+    for (const std::string& name : request.exclude) {
+        const int column = source.column(name);
+        if (std::find(excluded.begin(), excluded.end(), column) != excluded.end())
+            throw Error(ErrorCode::duplicate_column, format("exclude names column \"%s\" twice", name.c_str()));
+        excluded.push_back(column);
+    }
+    return excluded;
+}
+
+std::vector<int> chosen_features(const Source& source, const Roles& roles, const TrainingRequest& request) {
+    std::vector<int> features;
+    const std::vector<int> excluded = excluded_columns(source, request);
+    const auto is_excluded = [&](int column) {
+        return std::find(excluded.begin(), excluded.end(), column) != excluded.end();
+    };
+    if (request.features) {
+        for (const std::string& name : *request.features) {
+            const int column = source.column(name);
+            check_not_reserved(source, roles, column);
+            if (is_excluded(column))
+                throw Error(ErrorCode::invalid_argument,
+                            format("column \"%s\" is both in features and in exclude", name.c_str()));
+            if (std::find(features.begin(), features.end(), column) != features.end())
+                throw Error(ErrorCode::duplicate_column, format("features names column \"%s\" twice", name.c_str()));
+            features.push_back(column);
+        }
+        // Ties between features go to the first in the source's order, however they are listed.
+        std::sort(features.begin(), features.end());
+    } else {
+        source.require_distinct_names();
+        for (int i = 0; i < static_cast<int>(source.columns().size()); i++)
+            if (!roles.of(i) && !is_excluded(i)) features.push_back(i);
+    }
+    if (features.empty())
+        throw Error(ErrorCode::invalid_argument, "there are no features to train on", "",
+                    "Let the source output columns besides target, holdout and weight.");
+    return features;
+}
+
+// A column that the source has for each row of the target's table.
+int column_beside_target(const Source& source, const TrainingRequest& request, int target, const std::string& name,
+                         const char* role) {
+    const int column = source.column(name);
+    if (source.columns()[column].table != source.columns()[target].table)
+        throw Error(
+            ErrorCode::not_supported,
+            format("%s \"%s\" and target \"%s\" are of different tables", role, name.c_str(), request.target.c_str()),
+            format("The %s must come from the base relation that the target comes from.", role),
+            "Join the two tables in a sub-query that ends in OFFSET 0, which makes them one base relation.");
+    return column;
+}
+
+// Reals by their values, since their text may be rounded.
+ReadAs query_reading(Oid type) {
+    switch (pg_call([=] { return number_kind(type); })) {
+    case NumberKind::float4:
+    case NumberKind::float8:
+    case NumberKind::numeric:
+        return ReadAs::number;
+    default:
+        return ReadAs::category;
+    }
+}
+
+int query_column(const Source& source, const TrainingRequest& request, int target) {
+    const int column = column_beside_target(source, request, target, *request.query, "query");
+    const Source::Column& found = source.columns()[column];
+    if (query_reading(found.type) == ReadAs::category) check_category(found, "query");
+    return column;
+}
+
+int number_beside_target(const Source& source, const TrainingRequest& request, int target, const std::string& name,
+                         const char* role) {
+    check_number(source, source.column(name), role);
+    return column_beside_target(source, request, target, name, role);
+}
+
+void check_holdout(const Source& source, int column, const std::string& name) {
+    const Oid type = source.columns()[column].type;
+    if (type != BOOLOID)
+        throw Error(ErrorCode::wrong_type,
+                    format("holdout \"%s\" is of type %s, not boolean", name.c_str(), type_name(type)), "",
+                    format("Compare it with a value that holds rows out: \"%s\" = …", name.c_str()));
+}
+
+void check_different(const Source& source, const Roles& roles) {
+    const std::pair<const char*, std::optional<int>> parts[] = {{"target", roles.target}, {"holdout", roles.holdout},
+                                                                {"weight", roles.weight}, {"offset", roles.offset},
+                                                                {"query", roles.query},   {"fold", roles.fold}};
+    for (const auto& [part, column] : parts)
+        for (const auto& [other, other_column] : parts)
+            if (&part < &other && column && column == other_column)
+                throw Error(ErrorCode::invalid_argument, format("column \"%s\" cannot be both the %s and the %s",
+                                                                source.columns()[*column].name.c_str(), part, other));
+}
+
+// Returns the feature's place among the features. Error invalid_argument, with what the list is called.
+size_t place_of_feature(const Source& source, const Roles& roles, const std::string& name, const char* list) {
+    const int column = source.column(name);
+    const auto found = std::find(roles.features.begin(), roles.features.end(), column);
+    if (found == roles.features.end())
+        throw Error(ErrorCode::invalid_argument, format("%s column \"%s\" is not a feature", list, name.c_str()));
+    return static_cast<size_t>(found - roles.features.begin());
+}
+
+void assign_categories(const Source& source, const TrainingRequest& request, Roles& roles) {
+    std::vector<bool>& categorical = roles.categorical;
+    categorical.assign(roles.features.size(), false);
+    for (const std::string& name : request.categorical)
+        categorical[place_of_feature(source, roles, name, "categorical")] = true;
+    for (size_t i = 0; i < roles.features.size(); i++) {
+        const Source::Column& column = source.columns()[roles.features[i]];
+        const Oid type = column.type;
+        categorical[i] = categorical[i] || pg_call([=] { return is_categorical(type); });
+        check_feature_type(column, categorical[i]);
+    }
+}
+
+void assign_directions(const Source& source, const TrainingRequest& request, Roles& roles) {
+    roles.directions.assign(roles.features.size(), 0);
+    const auto assign = [&](const std::vector<std::string>& names, const char* list, int direction) {
+        for (const std::string& name : names) {
+            const size_t place = place_of_feature(source, roles, name, list);
+            if (roles.categorical[place])
+                throw Error(ErrorCode::wrong_type,
+                            format("%s column \"%s\" is categorical, not a number", list, name.c_str()));
+            if (roles.directions[place] != 0)
+                throw Error(ErrorCode::invalid_argument,
+                            roles.directions[place] == direction
+                                ? format("%s names column \"%s\" twice", list, name.c_str())
+                                : format("column \"%s\" is both in increasing and in decreasing", name.c_str()));
+            roles.directions[place] = direction;
+        }
+    };
+    assign(request.increasing, "increasing", 1);
+    assign(request.decreasing, "decreasing", -1);
+}
+
+std::vector<ColumnRequest> column_requests(const Source& source, const Roles& roles) {
+    std::vector<ColumnRequest> requests{{roles.target, roles.target_is_label ? ReadAs::category : ReadAs::number}};
+    for (const std::optional<int> column : {roles.weight, roles.holdout, roles.offset})
+        if (column) requests.push_back({*column, ReadAs::number});
+    if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query].type)});
+    if (roles.fold) requests.push_back({*roles.fold, ReadAs::category});
+    for (size_t i = 0; i < roles.features.size(); i++)
+        requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
+    return requests;
+}
+
+DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::vector<ColumnPlace>& places) {
+    size_t next = 0;
+    const auto place = [&] {
+        const ColumnPlace& at = places[next++];
+        return ColumnRef{at.table, at.column};
+    };
+    const auto feature = [&](int column, int direction) {
+        return relational::FeatureRef{place(), stored_type_name(source.columns()[column].type), direction};
+    };
+    DatasetPlan plan{};
+    plan.target = place();
+    if (roles.weight) plan.weight = place();
+    if (roles.holdout) plan.holdout = place();
+    if (roles.offset) plan.offset = feature(*roles.offset, 0);
+    if (roles.query) plan.query = place();
+    if (roles.fold) plan.fold = feature(*roles.fold, 0);
+    for (size_t i = 0; i < roles.features.size(); i++)
+        plan.features.push_back(feature(roles.features[i], roles.directions[i]));
+    return plan;
+}
+
+// Rows without a target are not part of the training set; returns how many rows of the join that were.
+uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunContext& context) {
+    const relational::DataColumn& column = join.tables()[target.table].columns[target.column];
+    const auto has_target = [&](relational::RowId row) {
+        return column.kind == relational::DataColumn::Kind::number
+                   ? !is_null(column.numbers[row])
+                   : column.codes[row] != relational::DataColumn::null_code;
+    };
+    bool all_have = true;
+    context.for_each(join.tables()[target.table].rows, 1,
+                     [&](uint64_t row) { all_have = all_have && has_target(row); });
+    if (all_have) return 0; // as most often: the join need not be counted
+    const WideCount before = join.wide_count(context);
+    join.filter(target.table, has_target, context);
+    return static_cast<uint64_t>(std::min<WideCount>(before - join.wide_count(context), UINT64_MAX));
+}
+
+} // namespace
+
+Roles assign_roles(const Source& source, const TrainingRequest& request) {
+    Roles roles{};
+    const int target = roles.target = source.column(request.target);
+    roles.target_is_label = is_label_target(source, target, request);
+    if (request.holdout) {
+        roles.holdout = source.column(*request.holdout);
+        check_holdout(source, *roles.holdout, *request.holdout);
+    }
+    if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
+    if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
+    if (roles.target_is_label) check_category(source.columns()[target], "target");
+    if (request.query) roles.query = query_column(source, request, target);
+    if (request.fold) {
+        roles.fold = source.column(*request.fold);
+        check_category(source.columns()[*roles.fold], "fold");
+    }
+    check_different(source, roles);
+    roles.features = chosen_features(source, roles, request);
+    assign_categories(source, request, roles);
+    assign_directions(source, request, roles);
+    return roles;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TrainingRequest read_training_request(const FitArguments& arguments) {
+    const auto columns = [&](const char* name) { return arguments.columns(name).value_or(std::vector<std::string>()); };
+    return {arguments.call().string("source"),
+            arguments.call().column("target"),
+            arguments.columns("features"),
+            columns("categorical"),
+            arguments.column("holdout"),
+            arguments.column("weight"),
+            arguments.boolean("verbose"),
+            arguments.column("offset"),
+            arguments.column("query"),
+            columns("increasing"),
+            columns("decreasing"),
+            columns("exclude"),
+            arguments.column("fold")};
+}
+
+TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context, RowContents contents,
+                                RowContents contents_of_labels) {
+    const auto start = std::chrono::steady_clock::now();
+    const Source source(request.source);
+    const Roles roles = assign_roles(source, request);
+    const std::vector<ColumnRequest> requests = column_requests(source, roles);
+    const Oid target_type = source.columns()[roles.target].type;
+    const Oid fold_type = roles.fold ? source.columns()[*roles.fold].type : InvalidOid;
+    const bool has_labels = target_type == BOOLOID || requests.front().as == ReadAs::category;
+    LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
+    DatasetPlan plan = dataset_plan(source, roles, loaded.places);
+    const double reading = seconds_since(start);
+
+    const auto join_start = std::chrono::steady_clock::now();
+    relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    const uint64_t skipped = skip_null_targets(join, plan.target, context);
+    if (join.wide_count(context) == 0)
+        throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
+                    skipped == 0 ? "It is empty."
+                                 : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
+    return {std::move(join), std::move(plan), target_type, fold_type, skipped, reading, seconds_since(join_start)};
+}
+
+} // namespace btml::pg

@@ -1,0 +1,165 @@
+#include "pg/values/arguments.hpp"
+
+#include "core/numbers/number.hpp"
+#include "pg/values/result.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+extern "C" {
+#include "catalog/pg_proc.h"
+#include "utils/numeric.h"
+#include "utils/syscache.h"
+}
+
+namespace btml::pg {
+
+void Arguments::require(int i, const char* name) const {
+    if (is_null(i)) throw Error(ErrorCode::null_value, format("argument \"%s\" must not be NULL", name));
+}
+
+std::optional<int64> whole_number(std::string_view text) {
+    int64 integer{};
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, integer);
+    const bool whole = end == last || (*end == '.' && std::all_of(end + 1, last, [](char c) { return c == '0'; }));
+    return error == std::errc() && whole ? std::optional(integer) : std::nullopt;
+}
+
+int64 Arguments::whole_number(int i, const char* name) const {
+    const std::string text = text_of_numeric(datum(i, name));
+    if (const std::optional<int64> integer = pg::whole_number(text)) return *integer;
+    throw Error(ErrorCode::invalid_argument, format("argument \"%s\" must be an integer, not %s", name, text.c_str()));
+}
+
+std::string text_of_numeric(Datum numeric) {
+    return pg_call([=] { return DatumGetCString(DirectFunctionCall1(numeric_out, numeric)); });
+}
+
+std::string Arguments::string(int i, const char* name) const {
+    const Datum value = datum(i, name);
+    return to_string(pg_call([=] { return DatumGetTextPP(value); }));
+}
+
+std::string Arguments::column(int i, const char* name) const {
+    return NameStr(*DatumGetName(datum(i, name)));
+}
+
+void require_one_dimension(const ArrayType* array, const char* name) {
+    if (ARR_NDIM(array) > 1)
+        throw Error(ErrorCode::wrong_type,
+                    format("argument \"%s\" must be an array of one dimension, not of %d", name, ARR_NDIM(array)));
+}
+
+namespace {
+
+std::span<const Datum> elements_without_null(Datum array, Oid type, const char* name) {
+    require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(array); }), name);
+    Datum* values;
+    bool* nulls;
+    int count;
+    pg_call([&] {
+        int16 length;
+        bool by_value;
+        char alignment;
+        get_typlenbyvalalign(type, &length, &by_value, &alignment);
+        deconstruct_array(DatumGetArrayTypeP(array), type, length, by_value, alignment, &values, &nulls, &count);
+    });
+    if (std::find(nulls, nulls + count, true) != nulls + count)
+        throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
+    return {values, values + count};
+}
+
+} // namespace
+
+std::vector<std::string> Arguments::columns(int i, const char* name) const {
+    std::vector<std::string> names;
+    for (const Datum element : elements_without_null(datum(i, name), NAMEOID, name))
+        names.emplace_back(NameStr(*DatumGetName(element)));
+    return names;
+}
+
+std::vector<int> Arguments::integers(int i, const char* name) const {
+    std::vector<int> integers;
+    for (const Datum element : elements_without_null(datum(i, name), INT4OID, name))
+        integers.push_back(DatumGetInt32(element));
+    return integers;
+}
+
+std::vector<double> Arguments::numbers(int i, const char* name) const {
+    std::vector<double> numbers;
+    read_numbers(i, name, numbers);
+    return numbers;
+}
+
+void Arguments::read_numbers(int i, const char* name, std::vector<double>& numbers) const {
+    const Datum array = datum(i, name);
+    ArrayType* const value = pg_call([=] { return DatumGetArrayTypeP(array); });
+    require_one_dimension(value, name);
+    const int count = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
+    const auto* element = reinterpret_cast<const unsigned char*>(ARR_DATA_PTR(value));
+    const bits8* const bitmap = ARR_NULLBITMAP(value);
+    numbers.resize(count);
+    for (int k = 0; k < count; k++) {
+        if (bitmap && !(bitmap[k / 8] & (1 << (k % 8)))) {
+            numbers[k] = null_number;
+            continue;
+        }
+        double number;
+        memcpy(&number, element, sizeof(number));
+        element += sizeof(number);
+        numbers[k] = from_sql(number);
+    }
+}
+
+namespace {
+
+// All parameters of a function, those of output among them.
+struct Declaration {
+    int count;
+    Oid* types;
+    char** names; // null where none has one
+    char* modes;  // null where all are of input
+};
+
+Declaration declaration_of(Oid function) {
+    const HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for function %u", function);
+    Declaration declared;
+    declared.count = get_func_arg_info(row, &declared.types, &declared.names, &declared.modes);
+    ReleaseSysCache(row);
+    return declared;
+}
+
+} // namespace
+
+NamedArguments::NamedArguments(FunctionCallInfo fcinfo) : arguments_(fcinfo) {
+    const Declaration declared = pg_call([=] { return declaration_of(fcinfo->flinfo->fn_oid); });
+    for (int i = 0; i < declared.count; i++)
+        if (!declared.modes || declared.modes[i] == PROARGMODE_IN)
+            parameters_.push_back({declared.names ? declared.names[i] : "", declared.types[i]});
+}
+
+size_t NamedArguments::find(std::string_view name) const {
+    const auto has_name = [&](const Parameter& parameter) { return parameter.name == name; };
+    return static_cast<size_t>(std::find_if(parameters_.begin(), parameters_.end(), has_name) - parameters_.begin());
+}
+
+int NamedArguments::position(const char* name) const {
+    const size_t found = find(name);
+    if (found == parameters_.size())
+        throw Error(ErrorCode::internal, format("the function is declared without an argument \"%s\"", name));
+    return static_cast<int>(found);
+}
+
+std::optional<std::string> NamedArguments::optional_column(const char* name) const {
+    if (!has(name) || is_null(name)) return std::nullopt;
+    return column(name);
+}
+
+std::optional<std::vector<std::string>> NamedArguments::optional_columns(const char* name) const {
+    if (!has(name) || is_null(name)) return std::nullopt;
+    return columns(name);
+}
+
+} // namespace btml::pg
