@@ -45,10 +45,6 @@ SELECT btml.summary(model) ->> 'strategy_reason' AS reason,
        (SELECT array_agg(t ORDER BY tree, node) FROM btml.trees(btml.boost_fit('SELECT price, item, kind, shop, rating FROM local_sale', 'rating', trees => 20)) t) AS same_trees
 FROM trained;
 
-CREATE TABLE committee AS
-SELECT btml.gp_fit('SELECT price, item, rating FROM sale', 'rating', evaluations => 100, per_shard => true) AS model;
-SELECT btml.summary(model) ->> 'strategy_reason' AS reason, btml.rmse(rating, btml.predict(model, s)) < stddev(rating) AS better_than_the_mean
-FROM committee, local_sale s GROUP BY reason;
 SET enable_partitionwise_aggregate = on;
 CREATE FUNCTION remote_sql(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;

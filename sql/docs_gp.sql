@@ -70,7 +70,5 @@ SELECT draw, round(max(value)::numeric, 1) AS peak, round((array_agg(id ORDER BY
 FROM models, btml.gp_sample(model, 'SELECT h AS id, h::float8 AS hour, 10.0 AS outdoor FROM generate_series(0, 23) h', draws => 3)
 WHERE name = 'current' GROUP BY draw ORDER BY draw;
 
-SELECT * FROM btml.gp_sample(btml.gp_fit('SELECT load, hour FROM reading', 'load', combine => 'boosted', evaluations => 400), 'reading');
-
 DROP TABLE models, reading;
 DROP FUNCTION keep_current();

@@ -87,7 +87,7 @@ FROM (VALUES ('one row', '(1.0, 5.0)'), ('duplicates', '(1.0, 4.0), (1, 5), (1, 
 -- What lies between discrete values is like the nearer one, which rows know of; where values are not discrete, less is known.
 CREATE TABLE height AS SELECT 60 + i * 7 % 13 + (i % 5) / 2 AS height, 160 + 6 * (i * 7 % 13) + (i * 7919 % 101) / 10.0 AS weight FROM generate_series(1, 400) i;
 SELECT combine, count(*) AS midways, bool_and((btml.predict_latent(model, ARRAY[h + 0.5])).sd <= 1.2 * greatest((btml.predict_latent(model, ARRAY[h])).sd, (btml.predict_latent(model, ARRAY[h + 1.0])).sd)) AS no_spikes, bool_and(btml.predict(model, ARRAY[h + 0.6]) = btml.predict(model, ARRAY[h + 1.0])) AS as_the_nearer
-FROM unnest('{mixture,kernel_sum,boosted}'::text[]) combine, btml.gp_fit('gp.height', 'weight', combine => combine, evaluations => 4000) model, generate_series((SELECT min(height) FROM height), (SELECT max(height) - 1 FROM height)) h GROUP BY combine ORDER BY combine;
+FROM unnest('{mixture,kernel_sum}'::text[]) combine, btml.gp_fit('gp.height', 'weight', combine => combine, evaluations => 4000) model, generate_series((SELECT min(height) FROM height), (SELECT max(height) - 1 FROM height)) h GROUP BY combine ORDER BY combine;
 SELECT (btml.predict_latent(model, ARRAY[0.5])).sd > 1.2 * greatest((btml.predict_latent(model, ARRAY[0.01])).sd, (btml.predict_latent(model, ARRAY[0.9])).sd) AS unknown FROM btml.gp_fit('SELECT x, 3 * x AS y FROM unnest(''{0,0.01,0.0213,0.9,0.91234,1}''::float8[]) x', 'y', search => 'none') model;
 
 -- Bits of values or of ranks, which a long tail does not stretch.
@@ -95,7 +95,7 @@ CREATE TABLE tail AS SELECT exp(6 * (i * 7919 % 997) / 997.0) AS x, CASE WHEN i 
 SELECT encoding, btml.summary(model)->'metrics'->>'encoding' AS chosen, btml.summary(model)->'params'->>'encoding' AS asked FROM unnest('{auto,linear,rank}'::text[]) encoding, btml.gp_fit('gp.tail', 'y', combine => 'mixture', evaluations => 500, encoding => encoding) model ORDER BY 1;
 SELECT btml.summary(model)->'metrics'->>'encoding' AS of_reading FROM btml.gp_fit('SELECT x, sin(6 * x) AS y FROM (SELECT i / 500.0 AS x FROM generate_series(1, 500) i) s', 'y', combine => 'mixture', evaluations => 500) model;
 SELECT combine, btml.predict(btml.gp_update(model, ARRAY[3.0], 9), ARRAY[3.0]) > btml.predict(model, ARRAY[3.0]) AS updated, count(*) FILTER (WHERE abs(y - btml.predict(model, ARRAY[x])) < 0.75) > 850 AS predicted
-FROM unnest('{mixture,kernel_sum,boosted}'::text[]) combine, btml.gp_fit('SELECT x, y FROM gp.tail', 'y', combine => combine, evaluations => 2000, encoding => 'rank') model, tail GROUP BY combine, model ORDER BY combine;
+FROM unnest('{mixture,kernel_sum}'::text[]) combine, btml.gp_fit('SELECT x, y FROM gp.tail', 'y', combine => combine, evaluations => 2000, encoding => 'rank') model, tail GROUP BY combine, model ORDER BY combine;
 SELECT btml.summary(btml.gp_fit_agg(y, ARRAY[x], '{"encoding": "rank", "combine": "mixture", "evaluations": 200}'))->'metrics'->>'encoding' AS aggregated FROM tail;
 SELECT count(*) AS draws FROM btml.gp_sample(btml.gp_fit('gp.tail', 'y', combine => 'mixture', evaluations => 200, encoding => 'rank'), 'SELECT x, kind FROM gp.tail LIMIT 20', 3);
 
@@ -218,21 +218,8 @@ CREATE TABLE honest AS SELECT source, combine, btml.summary(btml.gp_fit(source, 
 FROM unnest(ARRAY['SELECT a, b, c, d, sin(2 * a) + cos(2 * b) + sqrt(c) + ln(1 + d) + 0.01 * noise AS y, held_out FROM gp.skewed', 'SELECT e, f, g, sin(3 * e) + cos(2 * f) + sqrt(g) + 0.001 * noise AS y, held_out FROM gp.skewed']) source, unnest(ARRAY['mixture', 'auto']) combine;
 SELECT combine, m->>'combine' AS chosen, abs((m->>'holdout_nll')::float8 - (m->'leave_one_out'->>'mean_nll')::float8) < 0.1 AS honest, greatest((m->>'residual')::float8, (m->>'residual_of_samples')::float8) <= 0.01 AS solved,
     (m->>'holdout_nll')::float8 < (SELECT (other.m->>'holdout_nll')::float8 FROM honest other WHERE other.source = h.source AND other.combine = 'mixture') + 0.05 AS no_worse FROM honest h ORDER BY source, combine;
--- Boosted members: within their budget, the same bytes whatever the threads and the order of rows, through text and bytes.
-INSERT INTO ensemble VALUES ('boosted', btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000, mean => 'zero'));
-SET btml.threads = 1;
-SELECT btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth ORDER BY id DESC', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000, mean => 'zero')::text = model::text AS same_boosted FROM ensemble WHERE name = 'boosted';
-RESET btml.threads;
-SELECT m->>'combine' AS combine, (m->>'holdout_rmse')::float8 < 0.30 AS rmse, (m->>'holdout_nll')::float8 < 0.3 AS nll, (m->'leave_one_out'->>'coverage_90')::float8 BETWEEN 0.85 AND 0.95 AS coverage, jsonb_array_length(m->'members') BETWEEN 1 AND 8 AS members,
-    (m->>'evaluations')::bigint <= 4000 AS within, (m->>'variance_factor')::float8 >= 0 AS factor, btml.gp_log_likelihood(model) IS NULL AS no_likelihood, model::text::btml.model::text = model::text AS text, btml.predict(model, ARRAY[0.5, 0.5, 0]) = btml.predict(model::bytea::btml.model, ARRAY[0.5, 0.5, 0]) AS bytes,
-    near((m->>'holdout_rmse')::float8, (SELECT sqrt(avg((y - btml.predict(model, smooth)) ^ 2)) FROM smooth WHERE held_out)) AS holdout,
-    (SELECT avg((abs(y - (p).mean) < 1.645 * (p).sd)::int) BETWEEN 0.8 AND 0.97 FROM smooth, LATERAL btml.predict_normal(model, smooth) p WHERE held_out) AS covered
-FROM ensemble, LATERAL (SELECT btml.summary(model)->'metrics' AS m) s WHERE name = 'boosted';
-SELECT near(sum(weight), metric(model, 'signal') * (btml.summary(model)->>'scale')::float8 ^ 2) AS relevance FROM ensemble, btml.gp_relevance(model) WHERE name = 'boosted' GROUP BY metric(model, 'signal'), btml.summary(model)->>'scale';
-SELECT g, round(btml.predict(btml.gp_fit_agg(y, x, '{"combine": "boosted", "search": "none"}'), ARRAY[1.0])::numeric, 1) AS predicted FROM (VALUES (1, ARRAY[1.0], 5), (2, ARRAY[1.0], 1), (2, ARRAY[1.0], 3), (3, ARRAY[1.0], 2), (3, ARRAY[2.0], 2)) v(g, x, y) GROUP BY g ORDER BY g;
-SELECT caught('SELECT btml.gp_fit(''gp.two'', ''y'', combine => ''boosted'', signal => 1)'), caught('SELECT btml.gp_sample(model, ''gp.smooth'') FROM gp.ensemble WHERE name = ''boosted''');
--- Updates of sums and boosted members: the rows that they hold, one more and one less.
-CREATE TABLE changed AS SELECT name, model, btml.gp_update(model, smooth, 9) AS more FROM ensemble, smooth WHERE name IN ('kernel_sum', 'boosted') AND smooth.id = 17;
+-- Updates of sums: the rows that they hold, one more and one less.
+CREATE TABLE changed AS SELECT name, model, btml.gp_update(model, smooth, 9) AS more FROM ensemble, smooth WHERE name = 'kernel_sum' AND smooth.id = 17;
 SELECT name, (btml.summary(more)->>'rows')::int - (btml.summary(model)->>'rows')::int AS more, btml.predict(more, smooth) - btml.predict(model, smooth) BETWEEN 0.05 AND 9 AS nearer, (btml.gp_leave_one_out(more)).coverage_90 IS NULL AS no_coverage, abs(btml.predict(back, smooth) - btml.predict(model, smooth)) < 0.05 AS taken_back,
     (btml.summary(back)->>'rows')::int - (btml.summary(model)->>'rows')::int AS rows_back FROM changed, smooth, btml.gp_downdate(more, ARRAY[smooth.a, smooth.b, 1], 9) back WHERE smooth.id = 17 ORDER BY name;
 SELECT name, caught(format('SELECT btml.gp_downdate(model, ARRAY[0.123, 0, 0], 1) FROM gp.changed WHERE name = %L', name)), caught(format('SELECT btml.gp_downdate(more, smooth, 8) FROM gp.changed, gp.smooth WHERE name = %L AND id = 17', name)) FROM changed ORDER BY name;

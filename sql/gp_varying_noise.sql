@@ -39,7 +39,6 @@ RESET client_min_messages;
 -- Where it brings nothing, the model says so, and is the one without.
 SELECT btml.summary(model)->'metrics' ? 'varying_noise' AS varies, btml.predict_normal(model, ARRAY[2, 1]) = btml.predict_normal(btml.gp_fit(source, 'y', mean => 'zero', combine => 'mixture', evaluations => 1000), ARRAY[2, 1]) AS same
 FROM (VALUES ('SELECT a, b, y FROM noisy WHERE a <= 5'), ('SELECT a, b, y FROM noisy WHERE id <= 30'), ('SELECT a, b, 7 AS y FROM noisy WHERE id <= 100')) s(source), LATERAL btml.gp_fit(source, 'y', mean => 'zero', combine => 'mixture', evaluations => 1000, varying_noise => true) model;
-SELECT caught('SELECT btml.gp_fit(''SELECT a, y FROM noisy'', ''y'', varying_noise => true, per_shard => true)');
 SELECT caught('SELECT btml.gp_fit_agg(y, ARRAY[a], ''{"varying_noise": "yes"}'') FROM noisy');
 SELECT caught(format('SELECT btml.gp_fit(''SELECT a, y FROM noisy'', ''y'', varying_noise => true, %s => 0.1)', name)) FROM unnest('{noise,signal}'::text[]) name;
 SET btml.memory_limit = '1MB';

@@ -47,10 +47,10 @@ INSERT INTO model SELECT 'process, ' || target, target,
     btml.gp_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE i <= 2500', target), target, holdout => 'held_out', combine => 'mixture', evaluations => 200) FROM unnest('{wide,heavy,tied}'::text[]) target;
 INSERT INTO model SELECT 'process left out, ' || target, target,
     btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, combine => combine, evaluations => evaluations)
-FROM (VALUES ('wide', 'mixture', 200), ('heavy', 'kernel_sum', 10000), ('tied', 'boosted', 1000)) o(target, combine, evaluations);
-INSERT INTO model SELECT format('smooth process, %s, %s', inference, target), target,
-    btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, kernel => kernel, exemplars => 40, inference => inference)
-FROM (VALUES ('wide', 'matern52', 'variational'), ('heavy', 'squared_exponential', 'variational'), ('wide', 'matern32', 'fitc'), ('tied', 'matern52', 'fitc')) o(target, kernel, inference);
+FROM (VALUES ('wide', 'mixture', 200), ('heavy', 'kernel_sum', 10000), ('tied', 'mixture', 1000)) o(target, combine, evaluations);
+INSERT INTO model SELECT 'smooth process, ' || target, target,
+    btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, kernel => kernel, exemplars => 40)
+FROM (VALUES ('wide', 'matern32'), ('heavy', 'squared_exponential'), ('tied', 'matern52')) o(target, kernel);
 INSERT INTO model SELECT 'smooth process, held out, ' || target, target,
     btml.gp_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE i <= 4000', target), target, holdout => 'held_out', kernel => 'matern52', exemplars => 40) FROM unnest('{wide,tied}'::text[]) target;
 INSERT INTO model SELECT 'process, noise varies, ' || target, target,

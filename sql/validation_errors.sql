@@ -101,7 +101,6 @@ SELECT validated($$'t', 'y', metric => 'mae', options => '{"metric": "rmse"}'$$)
 SELECT validated($$'t', 'y', 2, metric => 'mae', options => '{"metric": "mae", "trees": 2}'$$);
 SELECT validated($$'t', 'y', 2, options => '{"seed": 5, "trees": 2}', seed => 3$$);
 SELECT validated($$'t', 'y', method => 'gp', options => '{"trees": 5}'$$);
-SELECT validated($$'t', 'y', method => 'gp', options => '{"per_shard": true}'$$);
 SELECT validated($$'t', 'y', options => '{"query": "part"}'$$);
 SELECT validated($$'t', 'y', options => '{"objective": "rank"}'$$);
 SELECT validated($$'t', 'y', 5, options => '{"objective": "rank", "query": "part", "trees": 2}'$$);

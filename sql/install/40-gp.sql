@@ -5,16 +5,16 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     evaluations numeric DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
-    exemplars numeric DEFAULT 512, per_shard boolean DEFAULT false, encoding text DEFAULT 'auto',
+    exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL)
+    exemplar_source text DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, boolean, text, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, text, text, text, boolean, text) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for
-n rows of the join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
-kernel by way of exemplars, of rows or of exemplar_source (inference: Titsias 2009, or FITC); mean: of the targets, or of what boosted trees leave;
-varying_noise: as noisy as each point is; per_shard: a committee of the servers'' processes; features: all other columns
+n rows of the join, as one process, a mixture or a sum of kernels (combine), or with a smooth
+kernel by way of exemplars, of rows or of exemplar_source (Titsias 2009); mean: of the targets, or of what boosted trees leave;
+varying_noise: as noisy as each point is; features: all other columns
 unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise, signal: in units of the
 target''s variance; same source, options, seed: same model; options: contrib_docs/gp.md';
 
@@ -35,15 +35,15 @@ CREATE FUNCTION btml.gp_regression(source text, target name, queries text, featu
     seed numeric DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL, OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
+    exemplar_source text DEFAULT NULL, OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text) IS
 'btml.gp_fit and btml.predict_normal in one: mean and standard deviation of an observation at each row of queries, a table, view or SELECT with the features by name (more columns are ignored); id: its column id as text, NULL where that is NULL, or the number of the row from 1 where there is no such column';
 
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_log_likelihood';
 COMMENT ON FUNCTION btml.gp_log_likelihood(btml.model) IS
-'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9) or that of FITC, NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, for processes of what boosted trees leave, and for NULL; error 42804 for boosted trees';
+'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for processes of what boosted trees leave, and for NULL; error 42804 for boosted trees';
 
 CREATE FUNCTION btml.gp_leave_one_out(model btml.model, OUT n bigint, OUT mean_nll float8, OUT rmse float8,
     OUT coverage_90 float8, OUT mean_nll_student_t float8) RETURNS SETOF record
@@ -52,8 +52,7 @@ COMMENT ON FUNCTION btml.gp_leave_one_out(btml.model) IS
 'training rows, each predicted from all the others by the kernels of the fit: n rows, the mean negative log density (nats, in
 the target''s units), the root of the mean squared error, the share of rows in the central 90 % interval, and the mean negative
 log density of btml.predict_distribution; of a mixture
-exactly, of a sum by estimates that are optimistic where noise is small, of boosted members as if the other rows'' residuals
-stayed, of a smooth kernel 50,000 rows at most, with the exemplars of the fit, of boosted
+exactly, of a sum by estimates that are optimistic where noise is small, of a smooth kernel 50,000 rows at most, with the exemplars of the fit, of boosted
 trees out of fold; over boosted trees of the rows in no fold, as if normal; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
 
 CREATE FUNCTION btml.gp_relevance(model btml.model, OUT feature text, OUT weight float8) RETURNS SETOF record
@@ -67,7 +66,7 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_gp_sample';
 COMMENT ON FUNCTION btml.gp_sample(btml.model, text, numeric, numeric) IS
 'joint draws of the latent function, without noise, at all rows of source together, in the target''s units; draw and row are
 numbered from 1; a mixture''s draw is of one member, chosen with its probability; the same seed gives the same draws; no rows
-for a NULL model; error 0A000 for boosted members, which have no joint distribution; of a sum, 54000 where its systems are not
+for a NULL model; of a sum, 54000 where its systems are not
 solved, 22023 for a point with a value that no training row has';
 
 CREATE FUNCTION btml.gp_update(model btml.model, x float8[], y float8) RETURNS btml.model
@@ -86,7 +85,7 @@ row has, but of a smooth kernel, 22003 for a target more than 1e15 standard devi
 COMMENT ON FUNCTION btml.gp_update(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
 COMMENT ON FUNCTION btml.gp_downdate(btml.model, float8[], float8) IS
-'the model without one observation of weight 1 that it has: the inverse of btml.gp_update, of a mixture and boosted members up to rounding; error 22023 for an observation that is not in the model (of a smooth kernel, which keeps no rows, for one that weighs more than any row could), and for the only one of a sum, of boosted members or of a smooth kernel; error 0A000 for a mixture and a smooth kernel whose noise varies';
+'the model without one observation of weight 1 that it has: the inverse of btml.gp_update, of a mixture up to rounding; error 22023 for an observation that is not in the model (of a smooth kernel, which keeps no rows, for one that weighs more than any row could), and for the only one of a sum or of a smooth kernel; error 0A000 for a mixture and a smooth kernel whose noise varies';
 COMMENT ON FUNCTION btml.gp_downdate(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
 
@@ -120,9 +119,9 @@ CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    inference text DEFAULT 'variational', exemplar_source text DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
+    exemplar_source text DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text) IS
 'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws numeric DEFAULT 1,
     seed numeric DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)

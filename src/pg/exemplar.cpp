@@ -94,7 +94,7 @@ std::vector<double> read_length_scales(const NamedArguments& arguments) {
 void check_target(const ExemplarRequest& request) {
     const exemplar::Options& options = request.options;
     if (request.target && !options.is_gp())
-        throw Error(ErrorCode::invalid_argument, "option \"target\" does not go with objective \"clustering\"", "",
+        throw Error(ErrorCode::invalid_argument, "objective => 'clustering' takes no target", "",
                     "Name the columns of the points in the source: SELECT id, a, b FROM ...");
     if (request.target || !options.needs_target()) return;
     if (options.objective == ObjectiveKind::prediction)

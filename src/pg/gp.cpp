@@ -5,7 +5,6 @@
 #include "core/gp/update.hpp"
 #include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/distributed/distributed_coordinator.hpp"
 #include "pg/given_exemplars.hpp"
 #include "pg/model/model_value.hpp"
 #include "pg/model/prediction.hpp"
@@ -95,26 +94,6 @@ BTML_FUNCTION(btml_gp_fit) {
     GpRequest request = read_request(NamedArguments(fcinfo), {});
     BackendContext context("gp_fit", request.verbose);
     context.tell_minutes();
-    if (request.options.per_shard) {
-        if (request.exemplars.are_given())
-            throw Error(ErrorCode::not_supported, "per_shard takes no exemplar_source", "",
-                        "Leave it out: every expert chooses exemplars of its own.");
-        if (request.holdout)
-            throw Error(ErrorCode::not_supported, "per_shard takes no holdout", "",
-                        "Score the committee's predictions by btml.nll_normal over rows that it did not see.");
-        if (request.options.mean == gp::Mean::boosted)
-            throw Error(ErrorCode::not_supported, "per_shard takes no mean => 'boosted'",
-                        "A committee combines experts whose means before any observation are constants.",
-                        "Leave out mean, or train without per_shard.");
-        if (request.options.varying_noise.value_or(false))
-            throw Error(ErrorCode::not_supported, "per_shard takes no varying_noise",
-                        "A committee combines what its experts know, not how noisy their rows are.",
-                        "Leave out varying_noise, or train without per_shard.");
-        FitResult result = fit_experts(request, request.options, context);
-        tell_warnings(result);
-        tell_device_failure(context);
-        return model_datum(result, context);
-    }
     TrainingSet training = read_training_set(request, context);
     const Reservation exemplars = request.exemplars.read(training.dataset, request.options, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);

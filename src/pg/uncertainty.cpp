@@ -10,10 +10,7 @@ namespace {
     std::string detail,
         hint = "Train it with a holdout, a boolean column that is true for the rows to calibrate by, or with "
                "deviation => 'learned'.";
-    if (model.process && model.strategy == "distributed") {
-        detail = "The rows of one expert do not calibrate what others predict.";
-        hint = "Train it without per_shard.";
-    } else if (model.process) {
+    if (model.process) {
         detail = "It was stored by a version of btml that made none.";
         hint = "Train it anew with btml.gp_fit.";
     } else if (model.is_imported) {

@@ -1,9 +1,9 @@
 // How well Gaussian processes predict: gp_accuracy DIRECTORY [OPTION]... SET...
 //
 // Options: --kernel=tree|squared_exponential|matern32|matern52|auto, --exemplars=N,
-// --exemplar_objective=likelihood|variance, --inference=variational|fitc, --encoding=auto|linear|rank,
+// --exemplar_objective=likelihood|variance, --encoding=auto|linear|rank,
 // --mean=auto|zero|boosted,
-// --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --varying_noise, --threads=2, --seeds=3
+// --combine=auto|mixture|kernel_sum, --members=N, --evaluations=N, --varying_noise, --threads=2, --seeds=3
 // (0, 1, …), --seed=S (this one alone), --validation, --verbose.
 //
 // SET.csv.gz in the directory has one row per line, numbers alone, the target last. For each seed the rows are split as
@@ -217,16 +217,13 @@ int main(int count, char** arguments) {
     for (int i = 1; i < count; i++) {
         const char *argument = arguments[i], *value = nullptr;
         if (is(argument, "--combine=", value))
-            settings.options.combine =
-                choice_of(value, {Combine::automatic, Combine::mixture, Combine::kernel_sum, Combine::boosted});
+            settings.options.combine = choice_of(value, {Combine::automatic, Combine::mixture, Combine::kernel_sum});
         else if (is(argument, "--kernel=", value))
             settings.options.kernel =
                 choice_of(value, {KernelChoice::tree, KernelChoice::squared_exponential, KernelChoice::matern32,
                                   KernelChoice::matern52, KernelChoice::automatic});
         else if (is(argument, "--exemplars=", value))
             settings.options.exemplars = std::atoi(value);
-        else if (is(argument, "--inference=", value))
-            settings.options.inference = choice_of(value, {Inference::variational, Inference::fitc});
         else if (is(argument, "--exemplar_objective=", value))
             settings.options.exemplar_objective =
                 choice_of(value, {ExemplarObjective::likelihood, ExemplarObjective::variance});
@@ -257,12 +254,10 @@ int main(int count, char** arguments) {
             sets.push_back(argument);
     }
     if (sets.empty()) {
-        std::fprintf(
-            stderr,
-            "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
-            "[--exemplar_objective=likelihood] [--inference=variational] [--encoding=auto] [--mean=auto] [--members=N] "
-            "[--evaluations=N] [--varying_noise] [--threads=2] [--seeds=3] [--seed=S] [--validation] "
-            "[--verbose] SET...\n");
+        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
+                             "[--exemplar_objective=likelihood] [--encoding=auto] [--mean=auto] [--members=N] "
+                             "[--evaluations=N] [--varying_noise] [--threads=2] [--seeds=3] [--seed=S] [--validation] "
+                             "[--verbose] SET...\n");
         return 2;
     }
     std::puts(

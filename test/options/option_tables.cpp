@@ -118,11 +118,11 @@ Texts all_texts() {
                                          {{"permutation_importance"}});
     add<gp::Options>(texts, "gp", gp::options_table,
                      {{"gp_fit"},
-                      {"gp_regression", {}, {"options", "exclude", "per_shard", "mean"}},
+                      {"gp_regression", {}, {"options", "exclude", "mean"}},
                       {"gp_fit_members",
                        gp::gp_fit_members_defaults(),
-                       {"mean", "combine", "holdout", "options", "exclude", "kernel", "exemplars", "per_shard",
-                        "exemplar_objective", "varying_noise", "inference", "exemplar_source"}}});
+                       {"mean", "combine", "holdout", "options", "exclude", "kernel", "exemplars", "exemplar_objective",
+                        "varying_noise", "exemplar_source"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
     add<kernel::Options>(texts, "kernel", kernel::options_table,
                          {{"kernel_sum", {}, {"prefixes"}},

@@ -9,8 +9,7 @@ INSERT INTO attack.model (model) VALUES
     (btml.boost_fit('SELECT a, b, c, y FROM attack.data', 'y', trees => 5, max_leaves => 6)),
     (btml.tree_fit('SELECT a, b, c, y FROM attack.data', 'y')),
     (btml.gp_fit('SELECT a, b, c, y FROM attack.data', 'y', combine => 'mixture', members => 2, evaluations => 200)),
-    (btml.gp_fit('SELECT a, b, y FROM attack.data', 'y', combine => 'kernel_sum', members => 4, evaluations => 2000)),
-    (btml.gp_fit('SELECT a, b, y FROM attack.data', 'y', combine => 'boosted', members => 2, evaluations => 200));
+    (btml.gp_fit('SELECT a, b, y FROM attack.data', 'y', combine => 'kernel_sum', members => 4, evaluations => 2000));
 
 -- The portable bytes with a length and a digest that fit the payload.
 CREATE FUNCTION attack.sealed(header bytea, payload bytea) RETURNS bytea LANGUAGE plpgsql AS $$

@@ -174,35 +174,6 @@ for my $target ('t', 'x')
 	    = facts(btml.boost_fit('SELECT x, n, t FROM odd_here', '$target', trees => 3, exclude => '{" . ($target eq 't' ? '' : 't') . "}'))"), 't', "32 partitions, target $target");
 }
 
-# A committee of Gaussian processes, one of each server, predicts what the product of their densities says, of which the
-# variances are not calibrated.
-my $how = q{'y', combine => 'mixture', members => 2, evaluations => 60};
-my @of_servers = map { my $i = $_; join ' UNION ALL ', map { "SELECT x, n, kind, y FROM there_$_" } grep { $_ % 2 == $i } 0 .. $partitions - 1 } 0, 1;
-$session->query(<<"SQL");
-CREATE TABLE committee AS SELECT btml.gp_fit('SELECT x, n, kind, y FROM there', $how, per_shard => true) AS model;
-CREATE TABLE expert AS SELECT btml.gp_fit(source, $how, mean => 'zero') AS model FROM (VALUES ('$of_servers[0]'), ('$of_servers[1]')) v(source);
-SQL
-is($session->query(<<'SQL'), '20|t|t', 'a committee');
-WITH fact AS (SELECT model, (s ->> 'rows')::float8 AS n, (s ->> 'base')::float8 AS c, (s #>> '{metrics,signal}')::float8 * ((s ->> 'scale')::float8) ^ 2 AS v, coalesce((s #>> '{calibration,variance,factor}')::float8, 1) AS factor
-        FROM expert, btml.summary(model) s),
-    centre AS (SELECT sum(n * c) / sum(n) AS c FROM fact),
-    prior AS (SELECT p.c, sum(n * (v + (f.c - p.c) ^ 2)) / sum(n) AS v FROM fact f, centre p GROUP BY p.c),
-    product AS (SELECT id, p.c, 1 / p.v + sum(beta * (1 / l.variance - 1 / f.v)) AS precision, sum(beta * ((l.mean - p.c) / l.variance - (f.c - p.c) / f.v)) AS shift
-        FROM fact f, prior p, here, LATERAL (SELECT mean, sd ^ 2 / factor AS variance FROM btml.predict_latent(f.model, here)) l, LATERAL greatest(0, ln(f.v / l.variance) / 2) beta
-        WHERE id <= 20 GROUP BY id, p.c, p.v)
-SELECT count(*), bool_and(abs(l.mean - (c + shift / precision)) < 1e-9 * abs(l.mean) + 1e-9), bool_and(abs(l.sd ^ 2 * precision - 1) < 1e-9)
-FROM product JOIN here USING (id), committee, btml.predict_latent(model, here) l
-SQL
-like($session->query(q{SELECT btml.describe(model) || ', ' || (btml.summary(model) ->> 'strategy_reason') FROM committee}),
-	qr/^Gaussian process: committee of 2 experts, 3 features -> y, 59[0-9]+ rows, 2 experts, one for each server, of the rows of 6 partitions$/, 'what a committee says of itself');
-is($session->query(q{SELECT md5(btml.gp_fit('SELECT x, n, kind, y FROM there', 'y', search => 'none', per_shard => true)::text) = md5(btml.gp_fit('SELECT x, n, kind, y FROM there', 'y', search => 'none', per_shard => true)::text)}),
-	't', 'a committee is the same again');
-fails($session, q{SELECT btml.gp_sample(model, 'here') FROM committee}, qr/a committee of Gaussian processes has no joint draws/, 'draws of a committee');
-fails($session, q{SELECT btml.gp_update(model, ARRAY[1, 2, 0], 3) FROM committee}, qr/a committee takes no observation/, 'an update of a committee');
-fails($session, q{SELECT btml.predict_interval(model, ARRAY[1, 2, 0], 0.9) FROM committee}, qr/model has no calibration, btml.predict_interval needs one\n.*The rows of one expert/, 'intervals of a committee');
-fails($session, q{SELECT btml.gp_fit('there', 'y', holdout => 'held', per_shard => true)}, qr/per_shard takes no holdout/, 'a committee and held-out rows');
-fails($session, q{SELECT btml.gp_fit('here', 'y', per_shard => true)}, qr/table "here" is not partitioned over other servers/, 'a committee over a table of this server');
-
 # Errors are those of the fit, and name what cannot be distributed.
 sub fit_fails
 {
@@ -367,10 +338,5 @@ DO $$ BEGIN
 EXCEPTION WHEN division_by_zero THEN NULL; END $$;
 SELECT facts(btml.boost_fit('SELECT x, y FROM there', 'y', trees => 2, strategy => 'distributed')) = facts(btml.boost_fit('SELECT x, y FROM here', 'y', trees => 2))
 SQL
-send_statement($session, q{SELECT btml.gp_fit('SELECT x, n, share, kind, y FROM there', 'y', evaluations => 10000000, per_shard => true)});
-wait_for($workers[0], q{SELECT count(*) > 0 FROM btml.progress WHERE function = 'gp_fit' AND phase <> 'starting'});
-is($node->safe_psql('postgres', q{SELECT function || ': ' || phase FROM btml.progress}), 'gp_fit: servers train experts', 'the progress of a committee');
-$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'evaluations => 10000000' AND pid <> pg_backend_pid()});
-like(finish_statement($session), qr/canceling statement/, 'a cancel of a committee');
 
 done_testing();

@@ -113,6 +113,13 @@ void OptionFacts::check(const OptionValue& value) const {
                     (valid.empty() ? "" : "Valid values are " + valid + "."));
 }
 
+void refuse_together(const char* option, const char* other, const OptionValue& value, const char* instead) {
+    std::string with = other;
+    if (value.index() != 0) with += " => " + (value.index() == 4 ? "'" + value_text(value) + "'" : value_text(value));
+    throw Error(ErrorCode::invalid_argument, format("%s takes no %s", with.c_str(), option), "",
+                format("Use %s, or leave out %s.", instead, option));
+}
+
 void write_option(const OptionFacts& option, const OptionValue& value, Writer& writer) {
     writer.put(std::string_view(option.name));
     writer.put(static_cast<uint8_t>(value.index()));

@@ -102,11 +102,21 @@ struct OptionFacts {
     std::string meant_by(const std::string& given) const;
 };
 
+// Says what an option needs of another one: where that is otherwise, the option would change nothing.
+template <class Options>
+struct Need {
+    const char* other; // the other option
+    bool (*holds)(const Options&);
+    const char* instead; // a value of the other with which it holds, as SQL has it
+};
+
 template <class Options>
 struct Option : OptionFacts {
     OptionValue (*get)(const Options&, const OptionFacts&) = nullptr; // there is none of an argument
     void (*set)(Options&, const OptionFacts&, const OptionValue&) = nullptr;
     bool (*matters)(const Options&) = nullptr; // whether a summary shows it; always without
+    std::span<const Need<Options>> needs = {};
+    bool (*given)(const Options&) = nullptr; // says whether an argument was given that has needs
 
     template <class Class, class Field>
     constexpr Option with(Field Class::*field, std::type_identity_t<Field> value) const {
@@ -130,6 +140,8 @@ struct Option : OptionFacts {
     constexpr Option also_aggregated() const { return with(&Option::aggregated, true); }
     constexpr Option not_aggregated() const { return with(&Option::aggregated, false); }
     constexpr Option matters_if(bool (*condition)(const Options&)) const { return with(&Option::matters, condition); }
+    constexpr Option only_with(std::span<const Need<Options>> others) const { return with(&Option::needs, others); }
+    constexpr Option given_if(bool (*condition)(const Options&)) const { return with(&Option::given, condition); }
 };
 
 namespace option_members {
@@ -229,6 +241,9 @@ constexpr Option<Options> argument(const char* name, const char* values, const c
              .aggregated = false}};
 }
 
+// Error invalid_argument: the option does not go with this value of the other, NULL for an argument that was given.
+[[noreturn]] void refuse_together(const char* option, const char* other, const OptionValue& value, const char* instead);
+
 // A stored option: its name, the type of its value, the value.
 inline constexpr size_t min_option_bytes = sizeof(uint32_t) + 2;
 void write_option(const OptionFacts& option, const OptionValue& value, Writer& writer);
@@ -248,10 +263,21 @@ struct OptionsTable {
         return nullptr;
     }
 
-    // Error invalid_argument naming the option, its value and the valid ones.
+    // Error invalid_argument naming the option, its value and the valid ones, or the option that it does not go with.
     void check(const Options& options) const {
         for (const Option<Options>& option : rows)
             if (option.get) option.check(option.get(options, option));
+        for (const Option<Options>& option : rows)
+            for (const Need<Options>& need : option.needs)
+                if (is_given(options, option) && !need.holds(options)) refuse(options, option, need);
+    }
+    // Says whether it is other than by default.
+    static bool is_given(const Options& options, const Option<Options>& option) {
+        return option.get ? option.get(options, option) != option.get(Options(), option) : option.given(options);
+    }
+    [[noreturn]] void refuse(const Options& options, const Option<Options>& option, const Need<Options>& need) const {
+        const Option<Options>* const other = find(need.other);
+        refuse_together(option.name, need.other, other ? other->get(options, *other) : OptionValue(), need.instead);
     }
     static void assign(Options& options, const Option<Options>& option, const OptionValue& value) {
         option.check(value);

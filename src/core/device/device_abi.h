@@ -36,8 +36,8 @@ const char *btml_cuda_open_sums(const btml_cuda_keys *keys, void **sums, uint64_
 const char *btml_cuda_sum(void *sums, uint64_t queries, const double *points, double *to);
 void btml_cuda_close_sums(void *sums);
 
-/* The number of a SmoothKind. */
-enum { btml_cuda_squared_exponential, btml_cuda_matern32, btml_cuda_matern52 };
+/* The number of a smooth KernelChoice. */
+enum { btml_cuda_squared_exponential = 1, btml_cuda_matern32, btml_cuda_matern52 };
 
 /* A sparse Gaussian process: K inducing points with a smooth kernel, see core/gp/sparse/covariances.hpp. Everything is
  * in double precision. */

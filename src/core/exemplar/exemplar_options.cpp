@@ -16,6 +16,11 @@ constexpr uint64_t max_function_calls = 10'000'000;
 constexpr const char* objectives[] = {"clustering", "information", "variance", "prediction"};
 constexpr const char* scan_orders[] = {"physical", "random_blocks"};
 
+constexpr Need<Options> of_clustering[] = {
+    {"objective", [](const Options& o) { return !o.is_gp(); }, "objective => 'clustering'"}};
+constexpr Need<Options> of_gp[] = {{"objective", [](const Options& o) { return o.is_gp(); },
+                                    "objective => 'information', 'variance' or 'prediction'"}};
+
 constexpr Option<Options> rows[] = {
     option<&Options::exemplars>("k", between(1, Options::max_exemplars), "exemplars at most").is_required(),
     option<&Options::objective>("objective", objectives, "see below"),
@@ -24,7 +29,9 @@ constexpr Option<Options> rows[] = {
                       "`squared_euclidean`, `euclidean`, `cosine`, `manhattan`, a function as in "
                       "`'distance(float8[],float8[])'`",
                       "of a row and its exemplar; for clustering")
-        .default_is("squared_euclidean"),
+        .default_is("squared_euclidean")
+        .given_if([](const Options& o) { return o.metric != Metric::squared_euclidean; })
+        .only_with(of_clustering),
     option<&Options::validation>("validation", between(2, 1e8),
                                  "rows that candidates are scored on; for Gaussian processes the more of 2,000 and "
                                  "10 k, for a function of 1,000 and 10 k")
@@ -39,17 +46,22 @@ constexpr Option<Options> rows[] = {
     option<&Options::eta>("eta", from(0), "a swap must gain more than this in `utility`"),
     argument<Options>("phantom", "`none`, `origin`, `mean`, `random`, a point as in `'{0,1}'`",
                       "an exemplar that is always there: no row is charged more than its dissimilarity to it")
-        .default_is("none"),
+        .default_is("none")
+        .given_if([](const Options& o) { return o.phantom != PhantomKind::none; })
+        .only_with(of_clustering),
     option<&Options::batch>("batch", between(1, 100'000),
                             "the first exemplars are those of the first so many rows that gain most; all of them, "
                             "where k is as large"),
-    option<&Options::racing>("racing", "decide by a part of the validation rows, see below; for clustering"),
+    option<&Options::racing>("racing", "decide by a part of the validation rows, see below; for clustering")
+        .only_with(of_clustering),
     option<&Options::confidence>("confidence", inside(0, 1), "that all decisions of races are those of all rows"),
     option<&Options::scan_order>("scan_order", scan_orders, "of the source's rows, or of its table's blocks"),
     argument<Options>("length_scales", "an array of finite numbers above 0", "of the kernel of a Gaussian process")
-        .null_means("learned"),
-    option<&Options::signal>("signal", above(0), "variance of that kernel").null_means("learned"),
-    option<&Options::noise>("noise", above(0), "variance of an observation").null_means("learned"),
+        .null_means("learned")
+        .given_if([](const Options& o) { return o.length_scales.has_value(); })
+        .only_with(of_gp),
+    option<&Options::signal>("signal", above(0), "variance of that kernel").null_means("learned").only_with(of_gp),
+    option<&Options::noise>("noise", above(0), "variance of an observation").null_means("learned").only_with(of_gp),
     option<&Options::seed>("seed", any_number(), "of the samples"),
     argument<Options>("verbose", "",
                       "INFO messages, at most one a second: the kernel learned, as options that give it again; swaps "
@@ -67,16 +79,6 @@ void check_elements(const char* option, const std::vector<double>& numbers, Rang
         if (!valid.holds(x))
             invalid(option, "an array with " + shortest(x),
                     valid.above ? "arrays of finite numbers above 0" : "arrays of finite numbers");
-}
-
-// Refuses an option that has no meaning for the objective.
-void refuse(bool given, const char* option, const char* objective) {
-    if (given)
-        throw Error(ErrorCode::invalid_argument,
-                    format("option \"%s\" does not go with objective \"%s\"", option, objective), "",
-                    objective == std::string("clustering")
-                        ? "It goes with the objectives \"information\", \"variance\" and \"prediction\"."
-                        : "It goes with the objective \"clustering\".");
 }
 
 } // namespace
@@ -113,19 +115,9 @@ uint64_t Options::candidates(uint64_t rows) const {
 
 void Options::validate() const {
     options_table.check(*this);
-    const char* const objective_name = objectives[static_cast<size_t>(objective)];
-    if (is_gp()) {
-        refuse(phantom != PhantomKind::none, "phantom", objective_name);
-        refuse(metric != Metric::squared_euclidean, "dissimilarity", objective_name);
-        refuse(racing, "racing", objective_name);
-        if (length_scales && length_scales->empty())
-            invalid("length_scales", "{}", "arrays of one finite number above 0 for each coordinate");
-        if (length_scales) check_elements("length_scales", *length_scales, above(0));
-    } else {
-        refuse(length_scales.has_value(), "length_scales", objective_name);
-        refuse(signal.has_value(), "signal", objective_name);
-        refuse(noise.has_value(), "noise", objective_name);
-    }
+    if (length_scales && length_scales->empty())
+        invalid("length_scales", "{}", "arrays of one finite number above 0 for each coordinate");
+    if (length_scales) check_elements("length_scales", *length_scales, above(0));
     if (phantom == PhantomKind::point) check_elements("phantom", phantom_point, any_number());
     if (metric == Metric::function && phantom != PhantomKind::none && phantom != PhantomKind::random)
         throw Error(ErrorCode::invalid_argument, "this phantom does not go with a function as dissimilarity", "",

@@ -1,6 +1,7 @@
 #include "core/exemplar/gp_objective.hpp"
 
 #include "core/algebra/cholesky.hpp"
+#include "core/gp/sparse/covariances.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +55,8 @@ void GpObjective::put_coordinates(const PointSet& points, size_t first, size_t c
 }
 
 void GpObjective::covariances(const double* rows, size_t count, const double* points, double* to) const {
-    pairwise::find_covariances({rows, count, width_, points, kernel_.signal, to});
+    gp::find_covariances({gp::KernelChoice::squared_exponential, width_, width_, nullptr, kernel_.signal, rows, count,
+                          points, to, group_columns});
 }
 
 void GpObjective::load(const PointSet& candidates, ThreadTeam& team) {

@@ -6,7 +6,6 @@
 #include "core/exemplar/exemplar_options.hpp"
 #include "core/exemplar/exemplar_points.hpp"
 
-#include <cmath>
 #include <vector>
 
 namespace btml::exemplar {
@@ -15,13 +14,10 @@ struct SquaredExponential {
     std::vector<double> length_scales;
     double signal = 1, noise = 1; // are variances, above 0
     double mean = 0;              // is that of the targets
-
-    // Takes a squared distance whose coordinates are in units of their length scales.
-    double covariance(double squared_distance) const { return signal * std::exp(-squared_distance / 2); }
 };
 
 // Returns the kernel that the options give. What they leave open is learned from the points' targets by type-II maximum
-// likelihood, from some of the points first and from at most 2,000 in the end. Throws invalid_argument for another
+// likelihood, as gp::learn_kernel does. Throws invalid_argument for another
 // number of length scales than of coordinates and for targets that are all the same, out_of_range for targets whose
 // squares are no numbers.
 SquaredExponential choose_kernel(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context);

@@ -74,8 +74,8 @@ SampleFit SampleFits::sum(NumberPlaces places, RunContext& context) const {
 SampleFit SampleFits::member(NumberPlaces places, RunContext& context) const {
     const MemberTraining training(rows_, options_, this->encoding(places, context), limits_);
     const uint64_t evaluations = std::clamp<uint64_t>(evaluations_ / part_of_evaluations, 1, max_evaluations);
-    auto [encoding, found] = training.find(rows_.target.span(), 0, evaluations, context);
-    const MemberRows sorted(encoding, found.order, rows_, rows_.target.span(), context);
+    auto [encoding, found] = training.find(0, evaluations, context);
+    const MemberRows sorted(encoding, found.order, rows_, context);
     LeaveOneOutScore score(rows_.rows(), context);
     score.add(1, sorted.leave_one_out(found.kernel, context), sorted.observations, found.kernel.noise,
               sorted.sorted.rows.span(), context);

@@ -96,12 +96,10 @@ std::optional<std::string> find_copies(const TrainingColumns& rows, RunContext& 
                   copies, count);
 }
 
-// Says whether a model is chosen, or a chain ended, by held-out rows.
+// Says whether a model is chosen by held-out rows.
 bool held_out_rows_choose(const Options& options, const TrainingData& data) {
     if (options.kernel == KernelChoice::automatic || options.varying_noise.value_or(false)) return true;
-    if (options.kernel == KernelChoice::tree &&
-        (options.combine == Combine::automatic || options.combine == Combine::boosted))
-        return true;
+    if (options.kernel == KernelChoice::tree && options.combine == Combine::automatic) return true;
     return is_mean_open(options, data.training.rows()) && data.held_out.rows() >= 2 * min_rows_to_choose;
 }
 
@@ -214,9 +212,6 @@ std::vector<Feature> features_of(const Dataset& dataset) {
 }
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    if (options.per_shard)
-        throw Error(ErrorCode::not_supported, "per_shard is not supported by cross_validate and tune", "",
-                    "Use it with btml.gp_fit.");
     Task task(dataset, options);
     FitRows rows = task.read(std::move(dataset), options, context);
     std::optional<std::string> copies, far = find_far_targets(rows.training);

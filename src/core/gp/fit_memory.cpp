@@ -1,7 +1,6 @@
 #include "core/gp/fit_memory.hpp"
 
 #include "core/gp/additive/sum_training.hpp"
-#include "core/gp/boosted_training.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
 
 #include <algorithm>
@@ -9,12 +8,7 @@
 namespace btml::gp {
 
 uint64_t evaluations_of(const Options& options, size_t rows) {
-    if (options.evaluations > 0) return options.evaluations;
-    return options.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
-}
-
-int boosted_members(const Options& options, size_t rows) {
-    return options.members > 0 ? options.members : boosted_members_within(evaluations_of(options, rows));
+    return options.evaluations > 0 ? options.evaluations : default_evaluations(rows);
 }
 
 int value_bits_of(const Options& options, size_t features) {
@@ -22,12 +16,11 @@ int value_bits_of(const Options& options, size_t features) {
 }
 
 FitMemory::FitMemory(const Dataset& dataset, const Options& options) : columns_(expansion_bytes(dataset)) {
-    if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic)
+    if (!is_smooth(options.kernel))
         count_trees(dataset, options);
     else
         finish_ = sparse_training_bytes(dataset.rows, dataset.features.size(),
-                                        options.max_exemplars(dataset.rows, dataset.features.size()),
-                                        options.inference == Inference::fitc);
+                                        options.max_exemplars(dataset.rows, dataset.features.size()));
     if (options.varying_noise.value_or(false)) {
         static constexpr uint64_t columns_beside_features = 4; // targets, weights, errors and what is learned of them
         other_processes_ =
@@ -43,14 +36,8 @@ void FitMemory::count_trees(const Dataset& dataset, const Options& options) {
     const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
     search_ = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
     const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
-    if (options.combine == Combine::boosted) { // every search while the tries before are there
-        static constexpr uint64_t residuals = 16;
-        const uint64_t members = boosted_members(options, dataset.rows);
-        finish_ = dataset.rows * (residuals + members * trie) + std::max(search_, small + dataset.rows * (bits + last));
-    } else {
-        const uint64_t others = std::max(0, options.members - 1);
-        finish_ = small + dataset.rows * (bits + score + last + others * trie);
-    }
+    const uint64_t others = std::max(0, options.members - 1);
+    finish_ = small + dataset.rows * (bits + score + last + others * trie);
 }
 
 uint64_t FitMemory::peak(int workers) const {

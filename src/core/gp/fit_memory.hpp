@@ -7,7 +7,6 @@
 namespace btml::gp {
 
 uint64_t evaluations_of(const Options& options, size_t rows);
-int boosted_members(const Options& options, size_t rows);
 int value_bits_of(const Options& options, size_t features);
 
 // The columns, then the searches for members side by side, or the tries and what builds and scores one; of a smooth

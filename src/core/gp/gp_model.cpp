@@ -1,7 +1,5 @@
 #include "core/gp/gp_model.hpp"
 
-#include "core/gp/committee.hpp"
-#include "core/gp/member_training.hpp"
 #include "core/gp/mixture.hpp"
 
 #include <algorithm>
@@ -25,15 +23,14 @@ void encode(const Member& member, Writer& writer) {
 }
 
 constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", Encoding::version},
-    sum_section{"kernel_sum", Encoding::version}, boosted_section{"boosted", Encoding::version},
-    sparse_section{"sparse", 2}, committee_section{"committee", 1}, scores_section{"scores", 2},
+    sum_section{"kernel_sum", Encoding::version}, sparse_section{"sparse", 1}, scores_section{"scores", 2},
     varying_noise_section{"varying_noise", 1};
-// The last three are of no model within a model.
-constexpr SectionKind known_sections[] = {
-    provenance_section, features_section,  options_section,      gp_section,     mixture_section,
-    sum_section,        boosted_section,   sparse_section,       scores_section, uncertainty::calibration_section,
-    mean_section,       committee_section, varying_noise_section};
-constexpr std::span<const SectionKind> inner_sections(known_sections, std::size(known_sections) - 3);
+// The last two are of no model within a model.
+constexpr SectionKind known_sections[] = {provenance_section, features_section,     options_section,
+                                          gp_section,         mixture_section,      sum_section,
+                                          sparse_section,     scores_section,       uncertainty::calibration_section,
+                                          mean_section,       varying_noise_section};
+constexpr std::span<const SectionKind> inner_sections(known_sections, std::size(known_sections) - 2);
 
 void encode_inner(const Model& inner, Writer& writer) {
     Writer own = writer.another();
@@ -54,30 +51,8 @@ void encode(const SumModel& sum, Writer& writer) {
     writer.section(sum_section, [&] { sum.encode(writer); });
 }
 
-void encode(const Boosted& boosted, Writer& writer) {
-    writer.section(boosted_section, [&] {
-        writer.put_finite(boosted.variance_factor);
-        writer.put_count(boosted.members.size());
-        for (const Member& member : boosted.members) {
-            member.encoding.encode(writer);
-            encode_order(member.order, writer);
-            encode(member.trie.kernel(), writer);
-            writer.put_positive(member.weight);
-        }
-        encode(boosted.rows, writer);
-    });
-}
-
 void encode(const SparseModel& sparse, Writer& writer) {
     writer.section(sparse_section, [&] { sparse.encode(writer); });
-}
-
-void encode(const Committee& committee, Writer& writer) {
-    writer.section(committee_section, [&] {
-        writer.put_positive(committee.signal);
-        writer.put_count(committee.experts.size());
-        for (const Model& expert : committee.experts) encode_inner(expert, writer);
-    });
 }
 
 void encode(const VaryingNoise& noise, Writer& writer) {
@@ -138,52 +113,6 @@ Mixture decode_mixture(Reader& reader, int version, const Model& model, RunConte
     return mixture;
 }
 
-// Holds members before their tries.
-struct Untrained {
-    Encoding encoding;
-    BitOrder order;
-    Kernel kernel;
-    double fraction;
-};
-
-std::vector<Member> train_members(const TrainingColumns& rows, std::vector<Untrained> untrained, RunContext& context) {
-    ResidualChain chain(rows, context);
-    std::vector<Member> members;
-    for (auto& [encoding, order, kernel, fraction] : untrained)
-        members.push_back(chain.add(std::move(encoding), std::move(order), kernel, fraction, context));
-    for (const double residual : chain.residuals())
-        if (!std::isfinite(residual))
-            throw Error(ErrorCode::out_of_range, "what the members of a model leave of a target is out of range");
-    return members;
-}
-
-Boosted decode_boosted(Reader& reader, int version, const Model& model, RunContext& context) {
-    static constexpr double max_factor = 1e20;
-    const double factor = reader.get_finite();
-    if (!(factor >= 0 && factor <= max_factor)) corrupt_model("The factor of its variances is out of range.");
-    const size_t count = reader.get_count(min_member_bytes);
-    if (count == 0 || count > max_members) corrupt_model(format("It has %zu members.", count));
-    std::vector<Untrained> members;
-    for (size_t m = 0; m < count; m++) {
-        Encoding encoding = decode_encoding(reader, version, model);
-        BitOrder order = decode_order(reader, encoding);
-        Kernel kernel = decode_kernel(reader);
-        check_levels(kernel, order);
-        const double fraction = get_positive(reader, "member's fraction");
-        if (fraction > 1) corrupt_model("The fraction of a member is greater than 1.");
-        members.push_back({std::move(encoding), std::move(order), std::move(kernel), fraction});
-    }
-    TrainingColumns rows = decode_training_columns(reader, members.front().encoding, context);
-    if (rows.rows() == 0) corrupt_model("It has no rows.");
-    try {
-        std::vector<Member> trained = train_members(rows, std::move(members), context);
-        return {std::move(trained), factor, std::move(rows)};
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::out_of_range) throw;
-        corrupt_model("What its members leave of a target is not finite.");
-    }
-}
-
 SumModel decode_sum(Reader& reader, int version, const Model& model, RunContext& context) {
     SumModel sum = SumModel::decode(reader, version, context);
     check_encoding(sum.encoding(), model.features);
@@ -202,21 +131,6 @@ Model decode_inner(Reader& reader, const Model& model, const char* what, RunCont
     return std::move(*inner);
 }
 
-Committee decode_committee(Reader& reader, const Model& model, RunContext& context) {
-    static constexpr size_t min_expert_bytes = 100; // of a model that has nothing in it
-    Committee committee{{}, get_positive(reader, "variance of the latent function")};
-    const size_t count = reader.get_count(min_expert_bytes);
-    if (count == 0) corrupt_model("It has no experts.");
-    reader.hold(count * sizeof(Model));
-    double rows = 0;
-    for (size_t k = 0; k < count; k++) {
-        committee.experts.push_back(decode_inner(reader, model, "An expert", context));
-        rows += static_cast<double>(committee.experts.back().rows);
-    }
-    if (rows != static_cast<double>(model.rows)) corrupt_model("Its experts have other rows than it.");
-    return committee;
-}
-
 std::unique_ptr<VaryingNoise> decode_varying_noise(Reader& reader, const Model& model, RunContext& context) {
     const double level = reader.get_finite();
     const double least = get_positive(reader, "least noise"), greatest = get_positive(reader, "greatest noise");
@@ -230,14 +144,10 @@ void decode_posterior(Sections& sections, Reader& reader, Model& model, RunConte
         sections.read(mixture_section,
                       [&](int version) { model.posterior = decode_mixture(reader, version, model, context); }),
         sections.read(sum_section, [&](int version) { model.posterior = decode_sum(reader, version, model, context); }),
-        sections.read(boosted_section,
-                      [&](int version) { model.posterior = decode_boosted(reader, version, model, context); }),
-        sections.read(
-            sparse_section,
-            [&](int version) { model.posterior = SparseModel::decode(reader, version, model.features, context); }),
-        sections.read(committee_section, [&](int) { model.posterior = decode_committee(reader, model, context); })};
+        sections.read(sparse_section,
+                      [&](int) { model.posterior = SparseModel::decode(reader, model.features, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)
-        corrupt_model("It is not either a mixture, a sum of kernels, boosted, sparse or a committee.");
+        corrupt_model("It is not either a mixture, a sum of kernels or sparse.");
 }
 
 void check_rows(const Model& model) {
@@ -290,12 +200,8 @@ Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& con
     sections.read(uncertainty::calibration_section,
                   [&](int version) { model.calibration = uncertainty::decode_calibration(reader, version); });
     sections.read(mean_section, [&](int) { model.mean = decode_trees_mean(reader, model.features, context); });
-    if (model.mean && std::holds_alternative<Committee>(model.posterior))
-        corrupt_model("It is a committee with boosted trees as its mean.");
     sections.read(varying_noise_section,
                   [&](int) { model.varying_noise = decode_varying_noise(reader, model, context); });
-    if (model.varying_noise && std::holds_alternative<Committee>(model.posterior))
-        corrupt_model("It is a committee with a noise that varies.");
     check_rows(model);
     return model;
 }
@@ -335,15 +241,13 @@ Model decode(Reader& reader, RunContext& context) {
 }
 
 Combine Model::combine() const {
-    static constexpr Combine kinds[] = {Combine::mixture, Combine::kernel_sum, Combine::boosted, Combine::automatic,
-                                        Combine::automatic};
+    static constexpr Combine kinds[] = {Combine::mixture, Combine::kernel_sum, Combine::automatic};
     return kinds[posterior.index()];
 }
 
 std::span<const Member> Model::members() const {
-    if (const auto* const mixture = std::get_if<Mixture>(&posterior)) return mixture->members;
-    if (const auto* const boosted = std::get_if<Boosted>(&posterior)) return boosted->members;
-    return {};
+    const auto* const mixture = std::get_if<Mixture>(&posterior);
+    return mixture ? std::span(mixture->members) : std::span<const Member>();
 }
 
 const Encoding* Model::encoding() const {
@@ -361,28 +265,14 @@ std::optional<double> Model::log_likelihood() const {
     return mixture ? std::optional(mixture->log_likelihood) : std::nullopt;
 }
 
-// The mean of the experts' by rows.
-static std::vector<double> relevance_of(const Committee& committee, const Model& model) {
-    std::vector<double> variances(model.features.size());
-    for (const Model& expert : committee.experts) {
-        const std::vector<double> own = relevance(expert);
-        const double share = static_cast<double>(expert.rows) / static_cast<double>(model.rows);
-        for (size_t f = 0; f < own.size(); f++) variances[f] += share * own[f] / (model.scale * model.scale);
-    }
-    return variances;
-}
-
 // Returns them on the scale, by feature.
 static std::vector<double> prior_variances(const Model& model) {
     std::vector<double> variances(model.features.size());
-    if (const auto* const committee = std::get_if<Committee>(&model.posterior)) return relevance_of(*committee, model);
     const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {
         for (size_t level = 0; level < order.size(); level++) variances[order[level]] += share * weights[level];
     };
     if (const auto* const sparse = std::get_if<SparseModel>(&model.posterior)) return sparse->relevance();
-    const bool is_boosted = std::holds_alternative<Boosted>(model.posterior);
-    for (const Member& member : model.members())
-        add(member.order, member.trie.kernel().weights, is_boosted ? member.weight * member.weight : member.weight);
+    for (const Member& member : model.members()) add(member.order, member.trie.kernel().weights, member.weight);
     if (const auto* const sum = std::get_if<SumModel>(&model.posterior))
         for (const SumModel::Member& member : sum->members()) add(member.order, member.weights, 1);
     return variances;
@@ -398,13 +288,6 @@ std::vector<double> relevance(const Model& model) {
     return variances;
 }
 
-void retrain(Boosted& boosted, RunContext& context) {
-    std::vector<Untrained> members;
-    for (Member& member : boosted.members)
-        members.push_back({std::move(member.encoding), std::move(member.order), member.trie.kernel(), member.weight});
-    boosted.members = train_members(boosted.rows, std::move(members), context);
-}
-
 double log_likelihood(std::span<const Member> members, double scale) {
     double likelihood = -std::numeric_limits<double>::infinity();
     for (const Member& member : members)
@@ -415,7 +298,6 @@ double log_likelihood(std::span<const Member> members, double scale) {
 
 double signal(const Model& model) {
     if (const auto* const sparse = std::get_if<SparseModel>(&model.posterior)) return sparse->kernel().signal;
-    if (const auto* const committee = std::get_if<Committee>(&model.posterior)) return committee->signal;
     double variance = 0;
     for (const double part : prior_variances(model)) variance += part;
     return variance;

@@ -19,7 +19,7 @@ struct Member {
     Encoding encoding;
     BitOrder order;
     Trie trie;
-    double weight = 1; // mixture: its probability; boosted: the fraction of it that is taken
+    double weight = 1; // its probability
 };
 
 // Each member has the observations to itself.
@@ -28,39 +28,23 @@ struct Mixture {
     double log_likelihood = 0; // of the training rows, nats, in the target's units
 };
 
-// Each member has what those before it leave of the observations.
-struct Boosted {
-    std::vector<Member> members;
-    double variance_factor; // of the members' latent variances
-    TrainingColumns rows;   // what the residuals come from, on the scale
-};
-
-struct Model;
-
-// Each expert is a process of its own, on the committee's features and its own scale, from rows of its own;
-// committee.hpp says what they make together.
-struct Committee {
-    std::vector<Model> experts;
-    double signal; // variance of the latent function before any observation, on the committee's scale
-};
-
 struct VaryingNoise;
 
 struct Model : Provenance {
     Options options;
-    std::optional<TreesMean> mean; // what the observations are before they are the process'; of no committee
+    std::optional<TreesMean> mean; // what the observations are before they are the process'
     double centre = 0, scale = 1;  // of the observations: their mean and standard deviation, or 1 where that is 0
     double noise = 0;              // variance of an observation of weight 1, on the scale
-    std::variant<Mixture, SumModel, Boosted, SparseModel, Committee> posterior;
+    std::variant<Mixture, SumModel, SparseModel> posterior;
     uint64_t evaluations = 0; // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse;     // means over held-out rows
     std::optional<uncertainty::Calibration> calibration; // nothing in models from before there was one
     std::unique_ptr<VaryingNoise> varying_noise;         // null: the noise is the same everywhere
 
-    // Says how members were combined in the end; automatic of a sparse process and of a committee, which have none.
+    // Says how members were combined in the end; automatic of a sparse process, which has none.
     Combine combine() const;
-    // There are none of a sum, whose members are its own, of a sparse process and of a committee.
+    // There are none of a sum, whose members are its own, and of a sparse process.
     std::span<const Member> members() const;
     // Returns that of the first member, which all share but for shifts and the order of categories; nothing of a sparse
     // process.
@@ -83,9 +67,6 @@ struct VaryingNoise {
 void encode(const Model& model, Writer& writer);
 // Checks every number once: error corrupt_model.
 Model decode(Reader& reader, RunContext& context);
-
-// Makes the members' tries from the rows again: O(members · n log n).
-void retrain(Boosted& boosted, RunContext& context);
 
 // Returns, of the observations that the members hold, log Σ p·e^(log likelihood), nats, in units of which `scale` are
 // one of the members'. O(n).

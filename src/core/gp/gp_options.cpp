@@ -9,43 +9,66 @@ namespace {
 
 constexpr double least_variance = 1e-18; // that a stored kernel has
 
-constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum", "boosted"};
+constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum"};
 constexpr const char* searches[] = {"local", "bfgs", "none"};
 constexpr const char* treatments[] = {"clamp", "prior"};
 
 constexpr const char* encodings[] = {"auto", "linear", "rank"};
 constexpr const char* means[] = {"auto", "zero", "boosted"};
 constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
-constexpr const char* inferences[] = {"variational", "fitc"};
-constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 constexpr ForeignName kernel_synonyms[] = {{"gaussian", "squared_exponential"}}; // as kernel sums say
+
+constexpr Need<Options> tree_kernel = {"kernel", [](const Options& o) { return !is_smooth(o.kernel); },
+                                       "kernel => 'tree'"};
+constexpr Need<Options> smooth_kernel = {"kernel", [](const Options& o) { return o.kernel != KernelChoice::tree; },
+                                         "kernel => 'matern52'"};
+constexpr Need<Options> chosen_exemplars = {"exemplar_source", [](const Options& o) { return !o.given_exemplars; },
+                                            "no exemplar_source"};
+constexpr Need<Options> of_trees[] = {tree_kernel}, of_smooth[] = {smooth_kernel},
+                        of_chosen[] = {smooth_kernel, chosen_exemplars};
+constexpr Need<Options> of_search[] = {
+    tree_kernel,
+    // The members of a sum are found by a search of their own.
+    {"combine", [](const Options& o) { return o.combine != Combine::kernel_sum; }, "combine => 'mixture'"}};
+// Variances are in units of the target's, of which trees leave another, and in which rows count the less the noisier
+// they turn out to be.
+constexpr Need<Options> of_variances[] = {
+    {"mean", [](const Options& o) { return o.mean != Mean::boosted; }, "mean => 'zero'"},
+    {"varying_noise", [](const Options& o) { return !o.varying_noise.value_or(false); }, "varying_noise => false"}};
 
 constexpr Option<Options> rows[] = {
     features_argument<Options>,
     categorical_argument<Options>,
     option<&Options::bits>("bits", between(1, Encoding::max_value_bits), "of each feature")
-        .null_is(0, "by the number of features, at most 8"),
+        .null_is(0, "by the number of features, at most 8")
+        .only_with(of_trees),
     option<&Options::members>("members", between(1, 1000), "a sum has four at least")
-        .null_is(0, "chosen within `evaluations`"),
-    option<&Options::combine>("combine", combinations, "how members make a model"),
+        .null_is(0, "chosen within `evaluations`")
+        .only_with(of_trees),
+    option<&Options::combine>("combine", combinations, "how members make a model").only_with(of_trees),
     option<&Options::search>("search", searches,
                              "for the order of a member's bits: greedy, then changes here and there and the paper's "
                              "descent; the paper's alone, from random starts; the features' bits in turn; `kernel_sum` "
-                             "takes `local` alone"),
+                             "takes `local` alone")
+        .only_with(of_search),
     option<&Options::evaluations>("evaluations", from(1),
                                   "of the likelihood of all rows: the budget of the search. Never a time: the same "
                                   "seed gives the same bytes")
-        .null_is(0, "by the rows, at most 120,000 (`boosted`: 200,000); 2,000 for a member of a mixture"),
+        .null_is(0, "by the rows, at most 120,000; 2,000 for a member of a mixture")
+        .only_with(of_trees),
     option<&Options::noise>("noise", between(least_variance, 1e6),
                             "variance of an observation, in units of the target's; a sum learns none below 0.0001")
-        .null_means("learned"),
+        .null_means("learned")
+        .only_with(of_variances),
     option<&Options::signal>("signal", between(least_variance, 1e6),
-                             "variance of the latent function, in the same units; `boosted` takes none")
-        .null_means("learned"),
+                             "variance of the latent function, in the same units")
+        .null_means("learned")
+        .only_with(of_variances),
     option<&Options::outside>(
         "outside", treatments,
         "a point outside of the training range counts as one at its end, or has the less to do with it "
-        "the farther out it is"),
+        "the farther out it is")
+        .only_with(of_trees),
     holdout_argument<Options>,
     option<&Options::seed>("seed", any_number(), "of the search and of a sum's samples"),
     weight_argument<Options>,
@@ -53,37 +76,34 @@ constexpr Option<Options> rows[] = {
     options_argument<Options>,
     exclude_argument<Options>,
     option<&Options::kernel>(
-        "kernel", kernels,
+        "kernel", kernel_names,
         "the binary tree kernel; a smooth one, with a length scale for each feature; `auto`: which "
         "scores better")
         .also_called(kernel_synonyms),
     option<&Options::exemplars>("exemplars", between(1, SparseModel::max_inducing_points),
-                                "points that a smooth kernel goes by, at most"),
-    option<&Options::per_shard>("per_shard", "other servers each train an expert on the rows that they have, and a "
-                                             "committee of these predicts")
-        .not_aggregated(),
+                                "points that a smooth kernel goes by, at most")
+        .only_with(of_chosen),
     option<&Options::encoding>("encoding", encodings,
                                "a number's bits are those of its place between the least and the greatest training "
-                               "value, or of its rank among them; `auto`: which scores better leaving rows out"),
+                               "value, or of its rank among them; `auto`: which scores better leaving rows out")
+        .only_with(of_trees),
     option<&Options::mean>("mean", means,
                            "the process is of the targets themselves, or of what boosted trees leave of them; `auto`: "
                            "which scores better, with the tree kernel"),
     option<&Options::exemplar_objective>("exemplar_objective", exemplar_objectives,
                                          "exemplars are moved to where the likelihood is greatest, which takes most of "
-                                         "the fit's time, or stay rows, each of which varies most given those before"),
+                                         "the fit's time, or stay rows, each of which varies most given those before")
+        .only_with(of_chosen),
     option<&Options::varying_noise>("varying_noise",
                                     "a second process says by how much the noise differs from point to "
                                     "point; kept only where it makes the scores better")
         .null_means("no"),
-    option<&Options::inference>(
-        "inference", inferences,
-        "a smooth kernel's posterior is the best that exemplars can tell of the process, or that "
-        "of a process whose values are independent given those at the exemplars, so that what "
-        "these leave counts as noise where it is left"),
     argument<Options>("exemplar_source", "a table, view or SELECT",
                       "its rows are the exemplars of a smooth kernel and stay where they are, so that `exemplars` and "
                       "`exemplar_objective` are not given; it has the features by name")
-        .null_means(""),
+        .null_means("")
+        .given_if([](const Options& o) { return o.given_exemplars != nullptr; })
+        .only_with(of_smooth),
 };
 
 // What scikit-learn, GPy and others call them.
@@ -115,68 +135,6 @@ constexpr Option<SampleOptions> sample_rows[] = {
     option<&SampleOptions::seed>("seed", any_number(), "of the draws"),
 };
 
-// What trees of bits are made by says nothing of a smooth kernel, nor the reverse.
-void check_kernel_options(const Options& options) {
-    if (options.kernel == KernelChoice::automatic) return;
-    const Options standard;
-    const std::pair<const char*, bool> of_trees[] = {{"bits", options.bits != standard.bits},
-                                                     {"members", options.members != standard.members},
-                                                     {"combine", options.combine != standard.combine},
-                                                     {"search", options.search != standard.search},
-                                                     {"evaluations", options.evaluations != standard.evaluations},
-                                                     {"outside", options.outside != standard.outside},
-                                                     {"encoding", options.encoding != standard.encoding}},
-                                       of_smooth[] = {{"exemplars", options.exemplars != standard.exemplars},
-                                                      {"exemplar_objective",
-                                                       options.exemplar_objective != standard.exemplar_objective},
-                                                      {"inference", options.inference != standard.inference},
-                                                      {"exemplar_source", options.given_exemplars != nullptr}};
-    const bool tree = options.kernel == KernelChoice::tree;
-    for (const auto& [name, is_changed] : tree ? std::span<const std::pair<const char*, bool>>(of_smooth) : of_trees)
-        if (is_changed)
-            throw Error(ErrorCode::invalid_argument,
-                        format("kernel => '%s' takes no %s", name_of(options.kernel), name), "",
-                        format("Use kernel => '%s', or leave out %s.", tree ? "matern52" : "tree", name));
-}
-
-void check_given_exemplars(const Options& options) {
-    const Options standard;
-    if (!options.given_exemplars) return;
-    const bool many = options.exemplars != standard.exemplars;
-    if (many || options.exemplar_objective != standard.exemplar_objective)
-        throw Error(ErrorCode::invalid_argument,
-                    format("exemplar_source takes no %s", many ? "exemplars" : "exemplar_objective"),
-                    "All its rows are exemplars, and stay where they are.", "Leave out one of the two.");
-}
-
-// They are in units of the target's variance, of which trees leave another.
-void check_mean(const Options& options) {
-    if (options.mean != Mean::boosted || !(options.noise || options.signal)) return;
-    throw Error(ErrorCode::invalid_argument,
-                format("mean => 'boosted' takes no %s", options.noise ? "noise" : "signal"),
-                "Both are learned of what boosted trees leave of the targets.",
-                "Leave noise and signal NULL, or use mean => 'zero'.");
-}
-
-// Both are of the target's variance, in which rows count the less the noisier they turn out to be.
-void check_varying_noise(const Options& options) {
-    if (!options.varying_noise.value_or(false) || !(options.noise || options.signal)) return;
-    throw Error(ErrorCode::invalid_argument,
-                format("varying_noise => true takes no %s", options.noise ? "noise" : "signal"), "",
-                "Leave noise and signal NULL, or leave out varying_noise.");
-}
-
-void check_combination(const Options& options) {
-    if (options.combine == Combine::boosted && options.signal)
-        throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
-                    "Every member learns the variance of what those before it leave.",
-                    "Leave signal NULL, or use combine => 'kernel_sum' or 'mixture'.");
-    if (options.combine == Combine::kernel_sum && options.search != Search::local)
-        throw Error(ErrorCode::invalid_argument,
-                    format("combine => 'kernel_sum' needs search => 'local', not '%s'", name_of(options.search)),
-                    "The members of a sum are found by a search of their own.");
-}
-
 } // namespace
 
 constinit const OptionsTable<Options> options_table{rows, foreign_options};
@@ -184,11 +142,6 @@ constinit const OptionsTable<SampleOptions> sample_options_table{sample_rows};
 
 void Options::validate() const {
     options_table.check(*this);
-    check_kernel_options(*this);
-    check_given_exemplars(*this);
-    check_combination(*this);
-    check_mean(*this);
-    check_varying_noise(*this);
 }
 
 Options gp_fit_members_defaults() {
@@ -211,10 +164,6 @@ const char* name_of(Combine combine) {
     return combinations[static_cast<size_t>(combine)];
 }
 
-const char* name_of(KernelChoice kernel) {
-    return kernels[static_cast<size_t>(kernel)];
-}
-
 const char* name_of(NumberEncoding encoding) {
     return encodings[static_cast<size_t>(encoding)];
 }
@@ -225,10 +174,6 @@ const char* name_of(Mean mean) {
 
 const char* name_of(ExemplarObjective objective) {
     return exemplar_objectives[static_cast<size_t>(objective)];
-}
-
-const char* name_of(Inference inference) {
-    return inferences[static_cast<size_t>(inference)];
 }
 
 const char* name_of(Search search) {

@@ -3,6 +3,7 @@
 
 #include "core/base/options_table.hpp"
 #include "core/gp/search/order_search.hpp"
+#include "core/gp/sparse/smooth_kernel.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,11 +12,7 @@
 namespace btml::gp {
 
 // Says how members make one model; automatic: the one that scores better, on held-out rows or leaving rows out.
-enum class Combine { automatic, mixture, kernel_sum, boosted };
-
-// The binary tree kernel, exact for any number of rows; smooth kernels, which go by inducing points; automatic: the one
-// that scores better, on held-out rows or leaving rows out.
-enum class KernelChoice { tree, squared_exponential, matern32, matern52, automatic };
+enum class Combine { automatic, mixture, kernel_sum };
 
 // Says what a point is to the model whose number lies outside of the training rows' range: one at the end of the range,
 // or one that has the less to do with it the farther it is, and nothing at last (OutsideScale).
@@ -31,9 +28,6 @@ enum class Mean { automatic, zero, boosted };
 // Says where the exemplars of a smooth kernel are: where the likelihood is greatest, or at rows each of which varies
 // most given those before.
 enum class ExemplarObjective { likelihood, variance };
-// Says what the posterior of a smooth kernel is: the best that exemplars can tell of the process (Titsias 2009), or
-// that of a process whose values are independent given those at the exemplars.
-enum class Inference { variational, fitc };
 
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
@@ -46,13 +40,11 @@ struct Options {
     Outside outside = Outside::prior;
     int64_t seed = 0;
     KernelChoice kernel = KernelChoice::tree;
-    int exemplars = 512;    // inducing points of a smooth kernel, at most
-    bool per_shard = false; // an expert for each server that has rows
+    int exemplars = 512; // inducing points of a smooth kernel, at most
     NumberEncoding encoding = NumberEncoding::automatic;
     Mean mean = Mean::automatic;
     ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
     std::optional<bool> varying_noise; // no, if not given
-    Inference inference = Inference::variational;
     // Holds exemplars that stay where they are, row by row, with features as Predictor takes them. Null: they are
     // chosen of rows.
     std::shared_ptr<const std::vector<double>> given_exemplars;
@@ -90,10 +82,8 @@ std::optional<double> get_optional(Reader& reader);
 
 const char* name_of(Combine combine);
 const char* name_of(Search search);
-const char* name_of(KernelChoice kernel);
 const char* name_of(NumberEncoding encoding);
 const char* name_of(Mean mean);
 const char* name_of(ExemplarObjective objective);
-const char* name_of(Inference inference);
 
 } // namespace btml::gp

@@ -1,6 +1,5 @@
 #include "core/gp/gp_predictor.hpp"
 
-#include "core/gp/committee.hpp"
 #include "core/gp/mixture.hpp"
 #include "core/gp/sparse/sparse_predictor.hpp"
 
@@ -9,13 +8,6 @@ namespace btml::gp {
 Predictor::Predictor(Model& model)
     : model_(model), latent_(model.members().size()), outside_(model), signals_(signals(model)) {
     for (const Member& member : model.members()) encoders_.emplace_back(member.encoding, member.order);
-    if (auto* const committee = std::get_if<Committee>(&model.posterior)) {
-        latent_.resize(committee->experts.size());
-        for (Model& expert : committee->experts) {
-            experts_.emplace_back(expert);
-            priors_.push_back(prior_of(expert));
-        }
-    }
     if (model.varying_noise) of_noise_.emplace_back(model.varying_noise->process);
 }
 
@@ -23,14 +15,10 @@ double Predictor::noise_factor(std::span<const double> features) {
     return of_noise_.empty() ? 1 : model_.varying_noise->factor(of_noise_[0].latent(features).mean);
 }
 
-void Predictor::predict_members(std::span<const Member> members, std::span<const double> features) {
-    for (size_t m = 0; m < members.size(); m++)
-        latent_[m] = beyond(members[m].trie.latent(encoders_[m](features)), near_, signals_[m]);
-}
-
 Normal Predictor::latent_of(const Mixture& mixture, std::span<const double> features) {
     const std::vector<Member>& members = mixture.members;
-    predict_members(members, features);
+    for (size_t m = 0; m < members.size(); m++)
+        latent_[m] = beyond(members[m].trie.latent(encoders_[m](features)), near_, signals_[m]);
     Normal at;
     for (size_t m = 0; m < members.size(); m++) at.mean += members[m].weight * latent_[m].mean;
     for (size_t m = 0; m < members.size(); m++) {
@@ -42,25 +30,6 @@ Normal Predictor::latent_of(const Mixture& mixture, std::span<const double> feat
 
 Normal Predictor::latent_of(SumModel& sum, std::span<const double> features) {
     return beyond(sum.latent(features), near_, signals_[0]);
-}
-
-Normal Predictor::latent_of(const Boosted& boosted, std::span<const double> features) {
-    const std::vector<Member>& members = boosted.members;
-    predict_members(members, features);
-    Normal at;
-    for (size_t m = 0; m < members.size(); m++) {
-        at.mean += members[m].weight * latent_[m].mean;
-        at.variance += members[m].weight * latent_[m].variance;
-    }
-    at.variance *= boosted.variance_factor;
-    return at;
-}
-
-Normal Predictor::latent_of(const Committee& committee, std::span<const double> features) {
-    for (size_t k = 0; k < experts_.size(); k++) latent_[k] = experts_[k].latent(features);
-    const double square = model_.scale * model_.scale;
-    const Normal at = combine_experts(latent_, priors_, {model_.centre, committee.signal * square});
-    return {(at.mean - model_.centre) / model_.scale, at.variance / square};
 }
 
 Normal Predictor::latent_on_scale(std::span<const double> features) {

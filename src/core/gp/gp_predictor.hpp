@@ -16,8 +16,7 @@ class Predictor {
 
     // Takes one value per feature in the model's order: a number, a category's code (as a double; one that the model
     // does not know, or -1, is a category never seen), or null_number. In the target's units. A mixture's mean is Σ p
-    // μ, its variance Σ p (s + (μ − mean)²); boosted, they are Σ p μ and factor · Σ p s; of a committee those of
-    // combine_experts. O(log n + q/64) for each member. Not thread-safe (scratch space).
+    // μ, its variance Σ p (s + (μ − mean)²). O(log n + q/64) for each member. Not thread-safe (scratch space).
     Normal latent(std::span<const double> features);
     // Does the same with the noise of an observation of weight 1 at the point. Errors are calibrated in units of it.
     Normal observation(std::span<const double> features);
@@ -41,27 +40,22 @@ class Predictor {
     static void for_each_point(Model& model, size_t count, const Read& read, const Use& use, RunContext& context);
 
   private:
-    void predict_members(std::span<const Member> members, std::span<const double> features);
     Normal latent_of(const Mixture& mixture, std::span<const double> features);
     Normal latent_of(SumModel& sum, std::span<const double> features);
     Normal latent_of(SparseModel& sparse, std::span<const double> features) {
         return found_ ? *found_ : sparse.latent(features);
     }
-    Normal latent_of(const Boosted& boosted, std::span<const double> features);
-    Normal latent_of(const Committee& committee, std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
     Normal in_units(const Normal& at) const;
     std::vector<Predictor*> smooth_ones();
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
-    std::vector<Normal> latent_;         // of the members, on the scale; of experts, in the target's units
+    std::vector<Normal> latent_;         // of the members, on the scale
     OutsideScale outside_;
-    std::vector<double> signals_; // of the members, or of a sum
-    Nearness near_;               // of the last point
-    Placement placement_;         // of the last point
-    std::vector<Predictor> experts_;
-    std::vector<Normal> priors_;      // of the experts
+    std::vector<double> signals_;     // of the members, or of a sum
+    Nearness near_;                   // of the last point
+    Placement placement_;             // of the last point
     std::vector<Predictor> of_noise_; // one where the noise varies
     const Normal* found_ = nullptr;   // of a sparse process, at the point of for_each_point()
 };

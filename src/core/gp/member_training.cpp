@@ -11,15 +11,14 @@ static Encoding shifted(Encoding encoding, uint64_t seed, size_t member) {
     return encoding.shifted(shifts);
 }
 
-Candidate MemberTraining::find(std::span<const double> target, size_t member, uint64_t evaluations,
-                               RunContext& context) const {
+Candidate MemberTraining::find(size_t member, uint64_t evaluations, RunContext& context) const {
     const std::vector<FeatureView> views = rows_.views();
     const uint64_t seed = options_.seed;
-    Encoding encoding = shifted(encoding_.for_target(views, target, rows_.weight.span(), context), seed, member);
+    Encoding encoding = shifted(encoding_, seed, member);
     const double unit = unit_of_weights(rows_.weight.span());
     const DistinctRows distinct = [&] {
         const BitRows bits = encoding.encode_rows(views, context);
-        Observations observations = make_observations(target, rows_.weight.span(), context);
+        Observations observations = make_observations(rows_.target.span(), rows_.weight.span(), context);
         divide_weights(observations, unit);
         return merge_equal_rows(bits, encoding.bits(), observations, context);
     }();
@@ -33,9 +32,9 @@ Candidate MemberTraining::find(std::span<const double> target, size_t member, ui
 }
 
 MemberRows::MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,
-                       std::span<const double> target, RunContext& context)
+                       RunContext& context)
     : StringRows(encoding, order, columns.views(), context), observations(context.memory()) {
-    const Observations unsorted = make_observations(target, columns.weight.span(), context);
+    const Observations unsorted = make_observations(columns.target.span(), columns.weight.span(), context);
     gather(unsorted, sorted.rows.span(), observations, context);
 }
 
@@ -45,27 +44,6 @@ Normals MemberRows::leave_one_out(const Kernel& kernel, RunContext& context) con
 
 Trie MemberRows::trie(const Kernel& kernel, RunContext& context) const {
     return Trie(rows, bits, sorted, observations, kernel, context);
-}
-
-ResidualChain::ResidualChain(const TrainingColumns& rows, RunContext& context)
-    : rows_(rows),
-      residuals_(context.memory(), "residuals", rows.rows()),
-      variances_(context.memory(), "residuals", rows.rows(), 0.0) {
-    std::copy(rows.target.begin(), rows.target.end(), residuals_.begin());
-}
-
-Member ResidualChain::add(Encoding encoding, BitOrder order, const Kernel& kernel, double fraction,
-                          RunContext& context) {
-    const MemberRows rows(encoding, order, rows_, residuals_.span(), context);
-    {
-        const Normals latent = rows.leave_one_out(kernel, context);
-        for (size_t i = 0; i < residuals_.size(); i++) {
-            const size_t row = rows.sorted.rows[i];
-            residuals_[row] -= fraction * latent.mean[i];
-            variances_[row] += fraction * latent.variance[i];
-        }
-    }
-    return {std::move(encoding), std::move(order), rows.trie(kernel, context), fraction};
 }
 
 } // namespace btml::gp

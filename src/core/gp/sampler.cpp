@@ -51,14 +51,6 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
       scale_(model.scale),
       variance_factor_(model.calibration ? model.calibration->variance.factor : 1),
       signals_(signals(model)) {
-    if (std::holds_alternative<Boosted>(model.posterior))
-        throw Error(ErrorCode::not_supported, "a boosted Gaussian process has no joint draws",
-                    "Its members give a mean and a variance at each point, but no covariance of points.",
-                    "Train the model with combine => 'mixture' or 'kernel_sum'.");
-    if (std::holds_alternative<Committee>(model.posterior))
-        throw Error(ErrorCode::not_supported, "a committee of Gaussian processes has no joint draws",
-                    "Its experts give a mean and a variance at each point, but no covariance of points.",
-                    "Train the model without per_shard.");
     if (auto* const sum = std::get_if<SumModel>(&model.posterior)) {
         require_known(model, sum->encoding(), values);
         sum_ = std::make_unique<SumSampler>(*sum, values, context);

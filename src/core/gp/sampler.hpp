@@ -11,8 +11,8 @@ namespace btml::gp {
 class Sampler {
   public:
     // `values` has the features of one point after the other, as Predictor takes them. Of a mixture nothing is kept, to
-    // a sum a reference. Errors: not_supported for a boosted model and a committee, which have no joint distribution;
-    // invalid_argument, of a sum, for a point with a value that it has no bits for, naming the feature.
+    // a sum a reference. Errors: invalid_argument, of a sum, for a point with a value that it has no bits for, naming
+    // the feature.
     Sampler(Model& model, std::span<const double> values, RunContext& context);
 
     size_t points() const noexcept { return points_; }

@@ -3,7 +3,6 @@
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
 #include "core/gp/additive/conjugate_gradients.hpp"
-#include "core/gp/boosted_training.hpp"
 #include "core/gp/encoding_choice.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
 
@@ -19,12 +18,6 @@ constexpr int default_member_evaluations = 2000;
 // Returns the evaluations of a member that may take the place of a sum.
 uint64_t evaluations_alone(uint64_t evaluations) {
     return std::clamp<uint64_t>(evaluations / 10, 1, default_member_evaluations);
-}
-
-SmoothKind smooth_kind(KernelChoice kernel) {
-    return kernel == KernelChoice::matern32   ? SmoothKind::matern32
-           : kernel == KernelChoice::matern52 ? SmoothKind::matern52
-                                              : SmoothKind::squared_exponential;
 }
 
 size_t member_count(const Options& options) {
@@ -100,8 +93,7 @@ void Trainer::standardise() {
     }
     const double rows = training.rows();
     limits_ = {options_.noise, options_.signal, weights / rows / rows};
-    const bool is_smooth = options_.kernel != KernelChoice::tree && options_.kernel != KernelChoice::automatic;
-    if (!is_smooth && options_.noise && *options_.noise < limits_.min_noise)
+    if (!is_smooth(options_.kernel) && options_.noise && *options_.noise < limits_.min_noise)
         warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
                                    "different targets may make the model overconfident",
                                    shortest(*options_.noise).c_str(), shortest(limits_.min_noise).c_str()));
@@ -110,19 +102,17 @@ void Trainer::standardise() {
 void Trainer::find_candidates(size_t count, int evaluations) {
     const int each = evaluations > 0 ? std::max(1, evaluations / static_cast<int>(count)) : default_member_evaluations;
     const MemberTraining training = member_training();
-    const std::span<const double> target = training_.target.span();
     candidates_.resize(count);
     context_.share_progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
-        candidates_[0] = training.find(target, 0, each, context_);
+        candidates_[0] = training.find(0, each, context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
         WorkerContexts contexts(context_, team.size(), estimate_.search(), "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
-                contexts.run(worker,
-                             [&](RunContext& own) { candidates_[member] = training.find(target, member, each, own); });
+                contexts.run(worker, [&](RunContext& own) { candidates_[member] = training.find(member, each, own); });
                 if (worker == 0) context_.share_progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
@@ -154,7 +144,7 @@ std::vector<double> Trainer::mixture_weights() const {
 
 MemberRows Trainer::scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
     const auto& [encoding, found] = candidate;
-    MemberRows rows(encoding, found.order, training_, training_.target.span(), context_);
+    MemberRows rows(encoding, found.order, training_, context_);
     score.add(weight, rows.leave_one_out(found.kernel, context_), rows.observations, found.kernel.noise,
               rows.sorted.rows.span(), context_);
     return rows;
@@ -233,38 +223,19 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     return result;
 }
 
-FitResult Trainer::fit_boosted(uint64_t evaluations) {
-    FitResult result = empty_model();
-    Model& model = result.model;
-    time("training members", [&] {
-        TrainedBoosted trained = train_boosted(member_training(), training_, choosing_,
-                                               {boosted_members(options_, training_.rows()), evaluations,
-                                                options_.noise, limits_.min_noise, spread_.centre, spread_.scale},
-                                               context_);
-        model.posterior = Boosted{std::move(trained.members), trained.variance_factor, std::move(training_)};
-        model.noise = trained.noise;
-        model.leave_one_out = spread_.in_units(trained.leave_one_out);
-        left_out_ = std::move(trained.left_out);
-        model.evaluations = trained.evaluations;
-    });
-    score_model(model);
-    return result;
-}
-
-FitResult Trainer::fit_sparse(SmoothKind kind) {
+FitResult Trainer::fit_sparse(KernelChoice kernel) {
     const TrainingColumns& training = training_;
     const size_t exemplars = options_.max_exemplars(training.rows(), features_.size());
-    const bool fitc = options_.inference == Inference::fitc;
     const auto given = options_.given_exemplars ? std::span(*options_.given_exemplars) : std::span<const double>();
-    context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars, fitc),
+    context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars),
                               "a smooth Gaussian process");
     FitResult result = empty_model();
     Model& model = result.model;
     time("training the sparse process", [&] {
         TrainedSparse trained =
             train_sparse(training, features_,
-                         {kind, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
-                          options_.exemplar_objective == ExemplarObjective::likelihood, fitc, given},
+                         {kernel, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
+                          options_.exemplar_objective == ExemplarObjective::likelihood, given},
                          context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);
@@ -353,19 +324,15 @@ FitResult Trainer::fit_tree() {
     const size_t rows = training_.rows();
     const uint64_t evaluations = evaluations_of(options_, rows);
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
-    FitResult result;
-    if (options_.combine == Combine::boosted)
-        result = fit_boosted(evaluations);
-    else if (options_.combine == Combine::kernel_sum) {
+    if (options_.combine == Combine::kernel_sum) {
         if (options_.members > 0 && members < SumTraining::min_members)
             warnings_.push_back(format("a sum has %d members at least, not %d: %d are trained",
                                        SumTraining::min_members, members, SumTraining::min_members));
-        result = fit_sum_or_member(std::max(members, SumTraining::min_members), evaluations, false);
-    } else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
-        result = fit_sum_or_member(members, evaluations, true);
-    else
-        result = fit_mixture(member_count(options_), options_.evaluations);
-    return result;
+        return fit_sum_or_member(std::max(members, SumTraining::min_members), evaluations, false);
+    }
+    if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
+        return fit_sum_or_member(members, evaluations, true);
+    return fit_mixture(member_count(options_), options_.evaluations);
 }
 
 // The trees come last, since they free the rows. They take features that a smooth kernel does not, and less memory.
@@ -390,8 +357,8 @@ FitResult Trainer::fit_best_kernel() {
         of_choosing = std::move(of_choosing_);
     };
     try {
-        for (const SmoothKind kind : {SmoothKind::squared_exponential, SmoothKind::matern52})
-            consider([&] { return fit_sparse(kind); });
+        for (const KernelChoice kernel : {KernelChoice::squared_exponential, KernelChoice::matern52})
+            consider([&] { return fit_sparse(kernel); });
     } catch (const Error& error) {
         const ErrorCode code = error.code();
         if (code != ErrorCode::invalid_argument && code != ErrorCode::out_of_range && code != ErrorCode::memory_limit)
@@ -446,7 +413,7 @@ Model Trainer::fit_sample(size_t rows) {
 Trained Trainer::fit() {
     FitResult result = options_.kernel == KernelChoice::tree        ? fit_tree()
                        : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
-                                                                    : fit_sparse(smooth_kind(options_.kernel));
+                                                                    : fit_sparse(options_.kernel);
     compare_scores(result.model); // by the variances that the process tells
     calibrate(result.model);
     result.timings = std::move(timings_);

@@ -66,8 +66,7 @@ class Trainer {
     FitResult assemble(std::span<const double> weights, Features afterwards);
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
-    FitResult fit_boosted(uint64_t evaluations);
-    FitResult fit_sparse(SmoothKind kind);
+    FitResult fit_sparse(KernelChoice kernel);
     FitResult fit_tree();
     FitResult fit_best_kernel();
     FitResult fit_sum_or_member(int members, uint64_t evaluations, bool compare);

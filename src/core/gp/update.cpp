@@ -39,16 +39,11 @@ void require_comparable(const Model& model, std::span<const double> features) {
     throw Error(ErrorCode::invalid_argument, "the only observation of a model cannot be removed");
 }
 
-[[noreturn]] void refuse_committee() {
-    throw Error(ErrorCode::not_supported, "a committee takes no observation and gives none back",
-                "Nothing says which of its experts the observation is of.", "Train the model again.");
-}
-
 // A row of the fit weighs by what the others say of its noise, and nothing keeps that weight.
 [[noreturn]] void refuse_unknown_weight() {
     throw Error(ErrorCode::not_supported, "a model whose noise varies gives no observation back",
                 "A mixture and a smooth kernel do not keep the weight that a row of the fit had.",
-                "Train the model again, or use a sum of kernels or a boosted chain.");
+                "Train the model again, or use a sum of kernels.");
 }
 
 [[noreturn]] void refuse(const char* why) {
@@ -131,20 +126,12 @@ struct Change {
         if (!std::isfinite(mixture.log_likelihood))
             throw Error(ErrorCode::out_of_range, "the likelihood of the model's observations is out of range");
     }
-    void operator()(Boosted& boosted) const {
-        double signal = 0;
-        for (size_t m = 0; m < boosted.members.size(); m++)
-            signal += boosted.variance_factor * boosted.members[m].weight * signals[m];
-        change_rows(boosted.rows, features, seen(signal, noise), more, context);
-        retrain(boosted, context);
-    }
     void operator()(SparseModel& sparse) const {
         SparseModel::Parts parts = std::move(sparse).take();
         if (!condition_on(parts, features, target, 1 / noise_factor, more, context))
             refuse("It weighs more in the model than any of its observations can.");
         sparse = SparseModel(std::move(parts), context);
     }
-    void operator()(Committee&) const { refuse_committee(); }
     void operator()(SumModel& sum) const {
         SumModel::Parts parts = std::move(sum).take();
         change_rows(parts.rows, features, seen(signals[0], noise), more, context);
@@ -168,7 +155,6 @@ double scaled(const Model& model, const Placement& placement, double target) {
 }
 
 bool change(Model& model, std::span<const double> features, double target, bool more, RunContext& context) {
-    if (std::holds_alternative<Committee>(model.posterior)) refuse_committee();
     if (std::holds_alternative<SparseModel>(model.posterior)) {
         require_comparable(model, features);
         if (!more && model.rows <= 1) refuse_last();
@@ -183,9 +169,7 @@ bool change(Model& model, std::span<const double> features, double target, bool 
     const double value = scaled(model, placement, target),
                  of_trees = placement.variance / placement.outer_variance(model.scale * model.scale);
     const VaryingNoise* const varying = model.varying_noise.get();
-    const bool keeps_weights =
-        !std::holds_alternative<Mixture>(model.posterior) && !std::holds_alternative<SparseModel>(model.posterior);
-    if (varying && !more && !keeps_weights) refuse_unknown_weight();
+    if (varying && !more && !std::holds_alternative<SumModel>(model.posterior)) refuse_unknown_weight();
     const double noise_factor = varying ? Predictor(model).noise_factor(features) : 1;
     std::visit(Change{features, value, more, near, of_trees, signals(model), model.noise, model.scale, noise_factor,
                       varying ? varying->greatest / varying->least : 1, context},

@@ -10,9 +10,8 @@ std::vector<size_t> features_outside(const Model& model, std::span<const double>
 
 // The trees of the mean, the kernels, the noise and how it varies, the scale of the target, the weights and
 // calibrations of the members stay as trained; the observation has weight 1; features as Predictor takes them. A
-// mixture: exact, O(depth) for each member. Boosted: the chain of residuals anew from the rows that the model holds,
-// exactly, O(members · n log n). A sum: its systems are solved again, as far as in training, O(n · members) an
-// iteration. Updates the number of rows and the log likelihood, and drops the leave-one-out coverage. Under
+// mixture: exact, O(depth) for each member. A sum: its systems are solved again, as far as in training, O(n · members)
+// an iteration. Updates the number of rows and the log likelihood, and drops the leave-one-out coverage. Under
 // Outside::prior an observation outside counts as one at the nearest point within the ranges, of less weight, and where
 // that is next to nothing the answer is false, and nothing changes. Errors: invalid_argument for a target that is not
 // finite, a feature whose value no training row can be compared with (a NULL or a category that none has), naming it,

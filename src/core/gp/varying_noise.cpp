@@ -50,16 +50,7 @@ Trained VaryingNoiseTraining::train(FitRows rows, const Options& options) {
 
 KernelChoice kernel_of(const Model& model) {
     const auto* const sparse = std::get_if<SparseModel>(&model.posterior);
-    if (!sparse) return KernelChoice::tree;
-    switch (sparse->kernel().kind) {
-    case SmoothKind::matern32:
-        return KernelChoice::matern32;
-    case SmoothKind::matern52:
-        return KernelChoice::matern52;
-    case SmoothKind::squared_exponential:
-        break;
-    }
-    return KernelChoice::squared_exponential;
+    return sparse ? sparse->kernel().kind : KernelChoice::tree;
 }
 
 // Noise varies less than what it hides, so that fewer evaluations do.

@@ -1,4 +1,4 @@
-// Finds distances and covariances of rows and points, several pairs at a time.
+// Finds distances of rows and points, several pairs at a time.
 #pragma once
 
 #include "core/base/levels.hpp"
@@ -22,24 +22,5 @@ struct TileSums {
 
 BTML_DISPATCH(void, sum_squares, (const TileSums& sums), (sums));
 BTML_DISPATCH(void, sum_absolutes, (const TileSums& sums), (sums));
-
-// Computes to[i * 8 + c] = signal · exp(−½ Σ_f (rows[i * width + f] − points[f * 8 + c])²) for i < count.
-struct Covariances {
-    const double* rows;
-    size_t count, width;
-    const double* points;
-    double signal;
-    double* to;
-};
-BTML_DISPATCH(void, find_covariances, (const Covariances& covariances), (covariances));
-
-// Computes to[f] = Σ weights[i * 8 + c] (rows[i * width + f] − points[f * 8 + c])² over i < count and c.
-struct WeightedSquares {
-    const double* rows;
-    size_t count, width;
-    const double *points, *weights;
-    double* to;
-};
-BTML_DISPATCH(void, sum_weighted_squares, (const WeightedSquares& squares), (squares));
 
 } // namespace btml::pairwise

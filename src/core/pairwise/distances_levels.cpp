@@ -1,7 +1,5 @@
 #include "core/pairwise/distances.hpp"
 
-#include "core/numbers/elementary.hpp"
-
 namespace btml::pairwise {
 
 namespace BTML_LEVEL {
@@ -53,37 +51,6 @@ void sum_squares(const TileSums& sums) {
 
 void sum_absolutes(const TileSums& sums) {
     add_up<Absolute>(sums);
-}
-
-void find_covariances(const Covariances& d) {
-    for (size_t i = 0; i < d.count; i++) {
-        Lanes sum{};
-        for (size_t f = 0; f < d.width; f++) {
-            Lanes x;
-            __builtin_memcpy(&x, d.points + f * group_points, sizeof(x));
-            x -= d.rows[i * d.width + f];
-            sum += x * x;
-        }
-        sum *= -0.5;
-        exponential<Lanes, LaneBits>(sum);
-        sum *= d.signal;
-        __builtin_memcpy(d.to + i * group_points, &sum, sizeof(Lanes));
-    }
-}
-
-void sum_weighted_squares(const WeightedSquares& s) {
-    for (size_t f = 0; f < s.width; f++) {
-        Lanes point, sum{};
-        __builtin_memcpy(&point, s.points + f * group_points, sizeof(point));
-        for (size_t i = 0; i < s.count; i++) {
-            Lanes weight;
-            __builtin_memcpy(&weight, s.weights + i * group_points, sizeof(weight));
-            const Lanes difference = point - s.rows[i * s.width + f];
-            sum += weight * (difference * difference);
-        }
-        s.to[f] = 0;
-        for (size_t c = 0; c < group_points; c++) s.to[f] += sum[c];
-    }
 }
 
 } // namespace BTML_LEVEL

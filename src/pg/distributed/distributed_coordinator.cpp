@@ -1,7 +1,5 @@
 #include "pg/distributed/distributed_coordinator.hpp"
 
-#include "core/boosting/binning/shared_categories.hpp"
-#include "core/gp/committee.hpp"
 #include "pg/bridge/function_rights.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/subtransaction.hpp"
@@ -387,46 +385,7 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
     return result;
 }
 
-gp::FitResult fit_shipped_experts(const ShippedSource& source, const TrainingRequest& request,
-                                  const gp::Options& options, RunContext& context) {
-    FitPlan plan = plan_of_columns(source);
-    plan.target_kind = TargetKind::number;
-    plan.expert = options;
-    plan.expert->per_shard = false;
-    plan.expert->mean = gp::Mean::zero;
-    hold(source, plan, context);
-    ServerPeers peers(plan.token, source.transport(), context);
-    held_by_all(peers);
-    Dataset none = empty_dataset(plan, context);
-    share_categories(none, peers, context);
-    context.progress("servers train experts", 0, peers.others());
-    gp::FitResult result;
-    std::vector<gp::Model> experts;
-    for (size_t other = 0; other < peers.others(); other++) {
-        const Bytes bytes = peers.answer_of(other);
-        if (bytes.empty()) continue; // it has no rows
-        gp::FitResult expert = decode_expert(bytes, context);
-        for (std::string& warning : expert.warnings) result.warnings.push_back(std::move(warning));
-        experts.push_back(std::move(expert.model));
-    }
-    const size_t count = experts.size();
-    result.model = count == 1 ? std::move(experts.front()) : gp::committee_of(std::move(experts), context);
-    result.model.target = request.target;
-    result.model.strategy = name_of(Strategy::distributed);
-    result.model.strategy_reason = format(
-        "%s of the rows of %s", count == 1 ? "1 expert" : format("%zu experts, one for each server,", count).c_str(),
-        source.transport().describe_parts().c_str());
-    return result;
-}
-
 } // namespace
-
-gp::FitResult fit_experts(const TrainingRequest& request, const gp::Options& options, RunContext& context) {
-    check_may_lead();
-    const ShippedSource source(request, context);
-    const auto fit = [&] { return fit_shipped_experts(source, request, options, context); };
-    return source.is_of_citus() ? in_subtransaction(fit) : fit();
-}
 
 FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
                            RunContext& context) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/boosting/booster.hpp"
-#include "core/gp/fit.hpp"
 #include "pg/source/boosting_source.hpp"
 
 namespace btml::pg {
@@ -12,10 +11,6 @@ namespace btml::pg {
 // are. start: as of boosting::fit. Errors: those of fit and of Citus; not_supported naming what cannot be distributed.
 boosting::FitResult fit_over_servers(const BoostRequest& request, boosting::Options options,
                                      std::optional<boosting::Model> start, RunContext& context);
-
-// Trains a Gaussian process on each server's rows, where they are, and makes a committee of them; of one server it is
-// that process. Only models travel. Errors as above.
-gp::FitResult fit_experts(const TrainingRequest& request, const gp::Options& options, RunContext& context);
 
 // What strategy => 'auto' does: the same where so many rows are in partitions or shards of other servers that it takes
 // less time, or memory that there is. Elsewhere it fits nothing; a NOTICE says what keeps it from fitting many rows so.

@@ -137,8 +137,6 @@ class HeldFit {
     }
 
     int level() const { return level_; }
-    // What btml.progress calls it.
-    const char* function() const { return plan_.expert ? "gp_fit" : "boost_fit"; }
     // What a subtransaction leaves when it commits is its parent's.
     void pass_to(int level) { level_ = std::min(level_, level); }
     bool is_held() const { return resident_ != nullptr; }
@@ -188,27 +186,10 @@ class HeldFit {
                 std::optional<Model> first;
                 if (plan_.has_start) first = decode_model(peers.listen(), context);
                 peers.answer(to_bytes(HeldCounts{rows_, skipped_}));
-                if (plan_.expert) {
-                    train_expert(peers, context);
-                    return;
-                }
                 Options options = plan_.model.options;
                 serve_fit(dataset(context), options, peers, context, std::move(first));
             },
             budget_, thread_count());
-    }
-
-    // Answers nothing where there are no rows.
-    void train_expert(Holder& peers, RunContext& context) {
-        Dataset rows = dataset(context);
-        share_categories(rows, peers, context);
-        if (rows_ == 0) {
-            peers.answer({});
-            return;
-        }
-        gp::FitResult expert = gp::fit(std::move(rows), *plan_.expert, context);
-        expert.model.rows_skipped = skipped_;
-        peers.answer(encode(expert, context));
     }
 
     Dataset dataset(RunContext& context) {
@@ -443,7 +424,7 @@ BTML_FUNCTION(btml_exchange_messages_accumulate) {
         state->content().add(this_backend(), false, {});
         return state->datum();
     }
-    BackendContext context(fit.function());
+    BackendContext context("boost_fit"); // what btml.progress calls it
     state->content().add(this_backend(), true, fit.collect(context));
     if (fit.has_ended()) held_fits().erase(held);
     return state->datum();

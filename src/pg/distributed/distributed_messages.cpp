@@ -31,24 +31,6 @@ Model decode_model(std::span<const std::byte> bytes, RunContext& context) {
     return model;
 }
 
-Bytes encode(const gp::FitResult& expert, RunContext& context) {
-    Writer writer(context);
-    writer.put_count(expert.warnings.size());
-    for (const std::string& warning : expert.warnings) writer.put(std::string_view(warning));
-    gp::encode(expert.model, writer);
-    return bytes_of(writer);
-}
-
-gp::FitResult decode_expert(std::span<const std::byte> bytes, RunContext& context) {
-    Reader reader(bytes, context);
-    gp::FitResult expert;
-    for (size_t left = reader.get_count(sizeof(uint32_t)); left > 0; left--)
-        expert.warnings.push_back(reader.get_string());
-    expert.model = gp::decode(reader, context);
-    reader.finish();
-    return expert;
-}
-
 void fill_with_random_bytes(void* to, size_t size) {
     pg_call([=] {
         if (!pg_strong_random(to, size)) elog(ERROR, "no random numbers are to be had");
@@ -67,8 +49,6 @@ Bytes encode(const FitPlan& plan, RunContext& context) {
     writer.put(plan.has_holdout);
     writer.put(static_cast<uint8_t>(plan.target_kind));
     writer.put(plan.has_start);
-    writer.put(plan.expert.has_value());
-    if (plan.expert) gp::options_table.write(*plan.expert, writer);
     encode(plan.model, writer);
     return bytes_of(writer);
 }
@@ -107,7 +87,6 @@ FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
     if (kind > static_cast<uint8_t>(TargetKind::label)) refuse_message();
     plan.target_kind = static_cast<TargetKind>(kind);
     plan.has_start = reader.get_bool();
-    if (reader.get_bool()) plan.expert = gp::options_table.read(reader);
     plan.model = decode(reader);
     reader.finish();
     return plan;

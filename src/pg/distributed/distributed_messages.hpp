@@ -8,7 +8,6 @@
 
 #include "core/base/peers.hpp"
 #include "core/boosting/trees/boosting_model.hpp"
-#include "core/gp/fit.hpp"
 #include "pg/bridge/guard.hpp"
 
 #include <array>
@@ -29,8 +28,6 @@ struct FitPlan {
     // Has the options and features (those without categories are numbers), the offset, labels and directions.
     boosting::Model model;
     bool has_start; // the first message has the model to start from
-    // Of an expert of a committee, whose plan has a model for its features alone.
-    std::optional<gp::Options> expert;
 };
 
 // What a server says before everything else.
@@ -57,9 +54,6 @@ Bytes encode(const FitPlan& plan, RunContext& context);
 FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context);
 Bytes encode(const boosting::Model& model, RunContext& context);
 boosting::Model decode_model(std::span<const std::byte> bytes, RunContext& context);
-// An expert, as its server has trained it, without its timings.
-Bytes encode(const gp::FitResult& expert, RunContext& context);
-gp::FitResult decode_expert(std::span<const std::byte> bytes, RunContext& context);
 
 // The entries of a state of either aggregate: which backends took part, and what they answered.
 struct BackendAnswer {

@@ -97,22 +97,6 @@ void add_smooth_kernel(JsonWriter& json, const gp::SparseModel& sparse, const st
     json.end_object();
 }
 
-const char* combination_of(const gp::Model& model) {
-    return std::holds_alternative<gp::Committee>(model.posterior) ? "committee" : gp::name_of(model.combine());
-}
-
-void add_experts(JsonWriter& json, const gp::Committee& committee) {
-    json.begin_array("experts");
-    for (const gp::Model& expert : committee.experts) {
-        json.begin_object();
-        json.add("rows", expert.rows);
-        json.add("noise", expert.noise);
-        json.add("signal", gp::signal(expert));
-        json.end_object();
-    }
-    json.end_array();
-}
-
 // Updates change the process' rows, but not those that the trees are of.
 void add_mean(JsonWriter& json, const gp::Model& model) {
     json.add("mean", gp::name_of(model.mean ? gp::Mean::boosted : gp::Mean::zero));
@@ -136,7 +120,6 @@ void add_varying_noise(JsonWriter& json, const gp::VaryingNoise& noise) {
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
-    const auto* const boosted = std::get_if<gp::Boosted>(&model.posterior);
     if (const auto likelihood = model.log_likelihood()) json.add("log_likelihood", *likelihood);
     json.add("noise", model.noise);
     if (model.varying_noise) add_varying_noise(json, *model.varying_noise);
@@ -144,8 +127,7 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     if (const auto* const sparse = std::get_if<gp::SparseModel>(&model.posterior))
         add_smooth_kernel(json, *sparse, model.features);
     else
-        json.add("combine", combination_of(model));
-    if (const auto* const committee = std::get_if<gp::Committee>(&model.posterior)) add_experts(json, *committee);
+        json.add("combine", gp::name_of(model.combine()));
     add_mean(json, model);
     if (const gp::Encoding* const encoding = model.encoding())
         json.add("encoding", encoding->places() == gp::NumberPlaces::ranks ? "rank" : "linear");
@@ -169,7 +151,6 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
         json.add("residual", sum->residuals().targets);
         json.add("residual_of_samples", sum->residuals().samples);
     }
-    if (boosted) json.add("variance_factor", boosted->variance_factor);
     json.add("evaluations", model.evaluations);
     if (model.leave_one_out) {
         json.begin_object("leave_one_out");
@@ -294,12 +275,10 @@ std::string describe(const boosting::Model& model) {
 std::string describe(const gp::Model& model) {
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
     const auto* const sparse = std::get_if<gp::SparseModel>(&model.posterior);
-    const auto* const committee = std::get_if<gp::Committee>(&model.posterior);
     const size_t members = sum ? sum->members().size() : model.members().size();
     const std::string kind =
-        committee ? format("committee of %zu experts", committee->experts.size())
-        : sparse  ? format("%s of %zu exemplars", gp::name_of(sparse->kernel().kind), sparse->inducing_points())
-                  : format("%s of %zu members", gp::name_of(model.combine()), members);
+        sparse ? format("%s of %zu exemplars", gp::name_of(sparse->kernel().kind), sparse->inducing_points())
+               : format("%s of %zu members", gp::name_of(model.combine()), members);
     const std::string trees = model.mean ? format(" over %zu trees", model.mean->trees().trees.size()) : "";
     std::string text = format("Gaussian process: %s%s, %zu features -> %s, %" PRIu64 " rows", kind.c_str(),
                               trees.c_str(), model.features.size(), model.target.c_str(), model.rows);

@@ -91,6 +91,36 @@ TEST(OptionsTable, RefusesWhatIsOutOfRangeOrOfAnotherType) {
     EXPECT_EQ(table.find("wall"), nullptr);
 }
 
+TEST(OptionsTable, RefusesWhatDoesNotGoTogether) {
+    static constexpr Need<Paint> undiluted[] = {{"sprayed", [](const Paint&p) { return !p.sprayed; },
+                                                 "sprayed => false"}},
+                                 green[] = {{"colour", [](const Paint&p) { return p.colour == Colour::green; },
+                                             "colour => 'green'"},
+                                            {"wall", [](const Paint&p) { return p.seed == 0; }, "no wall"}};
+    static constexpr Option<Paint> needy[] = {
+        option<&Paint::gloss>("gloss", above(0), "").null_means("measured").only_with(undiluted),
+        option<&Paint::colour>("colour", colours, ""), option<&Paint::sprayed>("sprayed", ""),
+        argument<Paint>("wall", "a column", "")
+            .given_if([](const Paint& p) { return p.layers != 2; })
+            .only_with(green)};
+    static constexpr OptionsTable<Paint> of_needy{needy};
+    const auto refusal = [&](const auto& change) {
+        Paint paint;
+        change(paint);
+        const Caught error = caught([&] { of_needy.check(paint); });
+        return error.thrown ? error.message + " | " + error.hint : "";
+    };
+    EXPECT_EQ(refusal([](Paint&) {}), "");
+    EXPECT_EQ(refusal([](Paint& p) { p.sprayed = true; }), "");
+    EXPECT_EQ(refusal([](Paint& p) { p.gloss = 1, p.sprayed = true; }),
+              "sprayed => true takes no gloss | Use sprayed => false, or leave out gloss.");
+    EXPECT_EQ(refusal([](Paint& p) { p.layers = 3; }),
+              "colour => 'red' takes no wall | Use colour => 'green', or leave out wall.");
+    EXPECT_EQ(refusal([](Paint& p) { p.layers = 3, p.colour = Colour::green; }), "");
+    EXPECT_EQ(refusal([](Paint& p) { p.layers = 3, p.colour = Colour::green, p.seed = 1; }),
+              "wall takes no wall | Use no wall, or leave out wall.");
+}
+
 TEST(OptionsTable, WhatIsStoredIsReadBack) {
     Paint paint;
     paint.layers = 7;

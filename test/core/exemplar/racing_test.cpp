@@ -346,8 +346,8 @@ TEST(ExemplarRacing, IsForClustering) {
         options.objective = kind;
         options.racing = true;
         const auto error = caught([&] { options.validate(); });
-        EXPECT_EQ(error.message, "option \"racing\" does not go with objective \"" + name + "\"");
-        EXPECT_EQ(error.hint, "It goes with the objective \"clustering\".");
+        EXPECT_EQ(error.message, "objective => '" + name + "' takes no racing");
+        EXPECT_EQ(error.hint, "Use objective => 'clustering', or leave out racing.");
     }
 }
 

@@ -630,11 +630,11 @@ TEST(ExemplarOptions, InvalidOnes) {
     EXPECT_EQ(message([](Options& o) { o.batch = 0; }), "invalid value for option \"batch\": 0");
     EXPECT_EQ(message([](Options& o) { o.eta = -1; }), "invalid value for option \"eta\": -1");
     EXPECT_EQ(message([](Options& o) { o.confidence = 1; }), "invalid value for option \"confidence\": 1");
-    EXPECT_EQ(message([](Options& o) { o.noise = 1; }), "option \"noise\" does not go with objective \"clustering\"");
+    EXPECT_EQ(message([](Options& o) { o.noise = 1; }), "objective => 'clustering' takes no noise");
     EXPECT_EQ(message([](Options& o) { o.objective = ObjectiveKind::variance, o.phantom = PhantomKind::mean; }),
-              "option \"phantom\" does not go with objective \"variance\"");
+              "objective => 'variance' takes no phantom");
     EXPECT_EQ(message([](Options& o) { o.objective = ObjectiveKind::variance, o.metric = Metric::cosine; }),
-              "option \"dissimilarity\" does not go with objective \"variance\"");
+              "objective => 'variance' takes no dissimilarity");
     EXPECT_EQ(message([](Options& o) { o.objective = ObjectiveKind::variance, o.noise = 0; }),
               "invalid value for option \"noise\": 0");
     EXPECT_EQ(message([](Options& o) {

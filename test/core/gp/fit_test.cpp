@@ -229,7 +229,7 @@ TEST(GaussianProcess, MembersAreMixedByTheirLikelihood) {
 // A power of two times all weights is as much noise, and changes nothing else, to the last bit.
 TEST(GaussianProcess, OnlyRatiosOfWeightsMatter) {
     for (const double factor : {0x1p-40, 0x1p18})
-        for (const Combine combine : {Combine::mixture, Combine::kernel_sum, Combine::boosted})
+        for (const Combine combine : {Combine::mixture, Combine::kernel_sum})
             for (const std::optional<double> noise : {std::optional<double>(), std::optional(0.25)}) {
                 QuietContext context;
                 Options options = plain_options();
@@ -304,15 +304,9 @@ TEST(GaussianProcess, FeaturesStayInTheirTables) {
              options.search = Search::local;
              options.evaluations = 60;
          }},
-        {"boosted", [](Options& options) { options.combine = Combine::boosted; }},
         {"trees as the mean", [](Options& options) { options.mean = Mean::boosted; }},
         {"varying noise", [](Options& options) { options.varying_noise = true; }},
         {"smooth", [](Options& options) { options = smooth_options(KernelChoice::matern52); }},
-        {"fitc",
-         [](Options& options) {
-             options = smooth_options(KernelChoice::squared_exponential);
-             options.inference = Inference::fitc;
-         }},
         {"best", [](Options& options) { options = smooth_options(KernelChoice::automatic); }},
     };
     for (const auto& [name, set] : ways)
@@ -358,8 +352,6 @@ TEST(GaussianProcess, MemoryOfAJoinIsEstimated) {
     const std::vector<PlainRow> rows = star_rows(600, distinct, 5);
     const auto star = [&](RunContext& context) { return star_of(rows, distinct, {}, context); };
     Options options = plain_options();
-    expect_memory_is_estimated(star, options);
-    options.combine = Combine::boosted;
     expect_memory_is_estimated(star, options);
     const auto held_by_rows_of = [](auto&& make_data) {
         QuietContext context;
@@ -439,7 +431,7 @@ TEST(GaussianProcess, Refusals) {
     EXPECT_EQ(refusal(options, rows, {}).message, "invalid value for option \"bits\": 31");
     options = plain_options();
     options.combine = Combine::kernel_sum;
-    EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' needs search => 'local', not 'none'");
+    EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' takes no search");
     options = plain_options();
     EXPECT_EQ(refusal(options, {}, {}).message, "there are no rows to train on");
     std::vector<PlainRow> none = rows;
@@ -473,10 +465,9 @@ TEST(GaussianProcess, Refusals) {
 // The estimate is checked before any work and is enough for it.
 TEST(GaussianProcess, MemoryIsEstimatedBeforehand) {
     const std::vector<PlainRow> rows = random_rows(20000, 1);
-    for (const int members : {1, 3, -3}) {
+    for (const int members : {1, 3}) {
         Options options = plain_options();
-        options.members = std::abs(members);
-        options.combine = members < 0 ? Combine::boosted : Combine::automatic;
+        options.members = members;
         options.mean = Mean::zero;
         options.evaluations = 6;
         QuietContext large(2);
@@ -493,7 +484,7 @@ TEST(GaussianProcess, MemoryIsEstimatedBeforehand) {
             }
         }
         EXPECT_GT(enough, 0u);
-        EXPECT_LT(enough, 20000u * 300 * static_cast<uint64_t>(std::abs(members)));
+        EXPECT_LT(enough, 20000u * 300 * static_cast<uint64_t>(members));
     }
 }
 

@@ -239,8 +239,7 @@ inline Normal dense_latent_at(const Model& model, const Member& member, const Pl
 
 // To be changed by a test.
 inline std::vector<Member>& members_of(Model& model) {
-    auto* const mixture = std::get_if<Mixture>(&model.posterior);
-    return mixture ? mixture->members : std::get<Boosted>(model.posterior).members;
+    return std::get<Mixture>(model.posterior).members;
 }
 
 } // namespace btml::gp::test

@@ -48,8 +48,7 @@ Options smooth_over_trees() {
 }
 
 std::vector<Options> all_kinds() {
-    return {over_trees(Combine::mixture), over_trees(Combine::kernel_sum), over_trees(Combine::boosted),
-            smooth_over_trees()};
+    return {over_trees(Combine::mixture), over_trees(Combine::kernel_sum), smooth_over_trees()};
 }
 
 // The rows as a fit has them, in its order.
@@ -129,7 +128,6 @@ TEST(GpMean, IsThatOfTreesAndProcess) {
         std::vector<PlainRow> rows = stepped_rows(260, seed, seed == 2);
         for (size_t i = 0; i < rows.size(); i++) rows[i].weight = static_cast<double>(1 + i % 3);
         for (const Options& options : all_kinds()) {
-            if (seed == 2 && options.combine == Combine::boosted) continue; // its held-out rows end the chain
             SCOPED_TRACE(format("%s, seed %d", name_of(options.combine), static_cast<int>(seed)));
             Model model = fit_rows(rows, options, shape, context).model;
             ASSERT_TRUE(model.mean);
@@ -262,7 +260,7 @@ TEST(GpMean, HostileBytes) {
     EXPECT_GT(refused, 1000u);
 }
 
-// Trees of other features, without a deviation, or in a committee are no mean.
+// Trees of other features, or without a deviation, are no mean.
 TEST(GpMean, OnlyTreesThatCanBeOne) {
     QuietContext context;
     const Model model = fit_rows(stepped_rows(250, 4), over_trees(Combine::mixture), {}, context).model;
@@ -491,7 +489,7 @@ TEST(GpMean, RareEventsAreWithinIntervals) {
 
 TEST(GpMean, IntervalsCoverNewRows) {
     QuietContext context;
-    for (const Combine combine : {Combine::mixture, Combine::kernel_sum, Combine::boosted}) {
+    for (const Combine combine : {Combine::mixture, Combine::kernel_sum}) {
         double covered = 0, all = 0;
         for (uint64_t seed = 0; seed < 6; seed++) {
             Options options = over_trees(combine);

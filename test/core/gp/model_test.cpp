@@ -23,7 +23,6 @@ Model some_model(uint64_t seed, RunContext& context) {
     options.members = 1 + static_cast<int>(seed % 3);
     if (seed % 2) options.noise = 0.5;
     if (seed % 4 >= 2) options.outside = Outside::prior;
-    if (seed >= 4) options.combine = Combine::boosted;
     Model model = fit_rows(rows, options, shape, context).model;
     model.target = "y";
     model.strategy = "enumerate";
@@ -106,9 +105,8 @@ TEST(GpModel, CorruptBytesAreRefused) {
 
 TEST(GpModel, InconsistentModelsAreRefused) {
     QuietContext context;
-    uint64_t seed = 2;
     const auto refusal = [&](const auto& spoil) {
-        Model model = some_model(seed, context);
+        Model model = some_model(2, context);
         spoil(model);
         std::string bytes;
         const auto unwritten = caught([&] { bytes = bytes_of(model); });
@@ -135,21 +133,6 @@ TEST(GpModel, InconsistentModelsAreRefused) {
     EXPECT_EQ(refusal([](Model& m) { m.centre = NAN; }), "a number of the model is not finite");
     EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
     EXPECT_EQ(refusal([](Model& m) { m.leave_one_out->coverage_90 = 2; }), "A leave-one-out score is out of range.");
-    seed = 6; // boosted
-    EXPECT_EQ(refusal([](Model& m) { members_of(m).clear(); }), "It has 0 members.");
-    EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].weight = 1.5; }), "The fraction of a member is greater than 1.");
-    EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].weight = 0; }), "a number of the model is not positive");
-    EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].order.pop_back(); }).substr(0, 12), "A member has");
-    EXPECT_EQ(refusal([](Model& m) { std::get<Boosted>(m.posterior).variance_factor = -1; }),
-              "The factor of its variances is out of range.");
-    EXPECT_EQ(refusal([](Model& m) { std::get<Boosted>(m.posterior).rows.target[3] = NAN; }),
-              "a row that the model keeps is out of range");
-    EXPECT_EQ(refusal([](Model& m) {
-                  for (size_t i = 0; i < 25; i++)
-                      std::get<Boosted>(m.posterior).rows.target[i] = i % 2 ? 1.7e308 : -1.7e308;
-              }).substr(0, 20),
-              "What its members lea");
-    EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
 }
 
 // An updated model is what the same kernels say of the changed rows.
@@ -236,7 +219,7 @@ Options options_of(Combine combine) {
 // Nothing jumps at the edge, and nothing is known in the end.
 TEST(GpModel, VarianceGrowsBeyondTheEdge) {
     QuietContext context(2);
-    for (const Combine combine : {Combine::mixture, Combine::kernel_sum, Combine::boosted}) {
+    for (const Combine combine : {Combine::mixture, Combine::kernel_sum}) {
         Options options = options_of(combine);
         options.mean = Mean::zero;
         Model model = fit_rows(sloping_rows(300, 0, 1, 1), options, {}, context).model;
@@ -258,7 +241,7 @@ TEST(GpModel, VarianceGrowsBeyondTheEdge) {
             last = next;
         }
         EXPECT_NEAR(last.mean, model.centre, 1e-9);
-        if (combine != Combine::boosted) expect_near(last.variance, signal);
+        expect_near(last.variance, signal);
         EXPECT_EQ(at(-5).mean, last.mean);
     }
 }
@@ -294,7 +277,7 @@ TEST(GpModel, IntervalsCoverRowsBeyondTheEdge) {
 // What is added beyond the edge counts as one there with more noise, and can be taken back.
 TEST(GpModel, UpdatesBeyondTheEdgeCountLess) {
     QuietContext context;
-    for (const Combine combine : {Combine::mixture, Combine::kernel_sum, Combine::boosted}) {
+    for (const Combine combine : {Combine::mixture, Combine::kernel_sum}) {
         const std::vector<PlainRow> rows = sloping_rows(200, 0, 1, 3);
         const Model fitted = fit_rows(rows, options_of(combine), {}, context).model;
         const auto change_at_edge = [&](double x) {

@@ -6,7 +6,6 @@
 #include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/sparse/collapsed.hpp"
-#include "core/gp/sparse/fitc_rows.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
 #include "core/gp/sparse/point_search.hpp"
@@ -47,7 +46,7 @@ Points random_points(size_t count, bool weights, Random& random) {
 
 SmoothKernel random_kernel(Random& random) {
     SmoothKernel kernel;
-    kernel.kind = static_cast<SmoothKind>(random.below(3));
+    kernel.kind = static_cast<KernelChoice>(1 + random.below(3));
     kernel.inverse_lengths = {0.3 + random.unit(), 0.3 + random.unit()};
     kernel.penalties = {0.1 + random.unit()};
     kernel.signal = 0.5 + random.unit();
@@ -60,14 +59,15 @@ double plain_covariance(const SmoothKernel& kernel, const double* a, const doubl
     for (size_t c = 0; c < 2; c++) squares += std::pow((a[c] - b[c]) * kernel.inverse_lengths[c], 2);
     const double r = std::sqrt(squares), share = a[2] == b[2] ? 1 : std::exp(-kernel.penalties[0]);
     switch (kernel.kind) {
-    case SmoothKind::squared_exponential:
+    case KernelChoice::squared_exponential:
         return kernel.signal * share * std::exp(-squares / 2);
-    case SmoothKind::matern32:
+    case KernelChoice::matern32:
         return kernel.signal * share * (1 + std::sqrt(3) * r) * std::exp(-std::sqrt(3) * r);
-    case SmoothKind::matern52:
+    case KernelChoice::matern52:
         return kernel.signal * share * (1 + std::sqrt(5) * r + 5 * squares / 3) * std::exp(-std::sqrt(5) * r);
+    default:
+        return 0;
     }
-    return 0;
 }
 
 // Everything of a few inducing points, written down as matrices: Q = K_fu K_uu⁻¹ K_uf.
@@ -75,7 +75,6 @@ struct PlainSparse {
     const SmoothKernel& kernel;
     const Points& points;
     std::vector<uint32_t> inducing;
-    bool fitc = false;
 
     Dense with_inducing(const double* x) const {
         Dense k;
@@ -93,11 +92,7 @@ struct PlainSparse {
     long double q(const double* a, const double* b) const {
         return dot(with_inducing(a), Cholesky(inducing_covariances()).solve(with_inducing(b)));
     }
-    // With what the inducing points leave of the row's variance, where that counts as noise.
-    double noise(size_t i) const {
-        const auto left = static_cast<double>(kernel.signal - q(points.at(i), points.at(i)));
-        return kernel.noise / points.rows().weight(i) + (fitc ? left : 0);
-    }
+    double noise(size_t i) const { return kernel.noise / points.rows().weight(i); }
     Dense observed() const {
         Dense matrix;
         for (size_t i = 0; i < points.size(); i++)
@@ -130,7 +125,7 @@ struct PlainSparse {
 };
 
 SparseModel::Parts parts_of(const SmoothKernel& kernel, const Points& points, std::span<const uint32_t> inducing,
-                            const Collapsed& collapsed, RunContext& context, bool fitc = false) {
+                            const Collapsed& collapsed, RunContext& context) {
     TrainingColumns columns(context.memory());
     std::vector<Feature> features;
     for (const char* name : {"a", "b", "kind"}) {
@@ -152,8 +147,7 @@ SparseModel::Parts parts_of(const SmoothKernel& kernel, const Points& points, st
                              points_of(points.rows(), inducing, context.memory()),
                              Buffer<double>(context.memory(), "solution", solution.size()),
                              collapsed.reduction(),
-                             collapsed.bound(),
-                             fitc};
+                             collapsed.bound()};
     std::copy(solution.begin(), solution.end(), parts.solution.begin());
     return parts;
 }
@@ -217,28 +211,6 @@ TEST(SparseProcess, BoundAndPredictionsAreThoseOfDenseAlgebra) {
         const Collapsed collapsed(kernel, z.span(), points.rows(), team, context);
         EXPECT_NEAR(collapsed.bound(), plain.bound(), 1e-5 * std::abs(plain.bound()));
         SparseModel model(parts_of(kernel, points, inducing, collapsed, context), context);
-        expect_predictions_of(plain, model, random);
-    }
-}
-
-// Snelson and Ghahramani (2006): what the inducing points leave of a row's variance is noise of its own.
-TEST(SparseProcess, FitcIsThatOfDenseAlgebra) {
-    QuietContext context(2);
-    ThreadTeam team(context);
-    for (uint64_t seed = 0; seed < 25; seed++) {
-        Random random(seed);
-        const Points points = random_points(20 + random.below(20), random.chance(0.5), random);
-        const SmoothKernel kernel = random_kernel(random);
-        const std::vector<uint32_t> inducing = spread_rows(points.size(), 1 + random.below(12), seed);
-        const PlainSparse plain{kernel, points, inducing, true};
-        const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
-        FitcRows rows(kernel, z.span(), points.rows(), team, context);
-        rows.under(3 * kernel.noise);
-        const SmoothRows observed = rows.under(kernel.noise);
-        for (size_t i = 0; i < points.size(); i++) EXPECT_NEAR(kernel.noise / observed.weight(i), plain.noise(i), 1e-8);
-        const Collapsed collapsed(kernel, z.span(), observed, team, context);
-        EXPECT_NEAR(collapsed.likelihood(), plain.likelihood(), 1e-5 * (1 + std::abs(plain.likelihood())));
-        SparseModel model(parts_of(kernel, points, inducing, collapsed, context, true), context);
         expect_predictions_of(plain, model, random);
     }
 }
@@ -309,22 +281,15 @@ TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
     ThreadTeam team(context);
     for (uint64_t seed = 0; seed < 20; seed++) {
         Random random(seed);
-        const bool fitc = seed % 2 == 1;
         const Points points = random_points(25, random.chance(0.5), random);
         const SmoothKernel kernel = random_kernel(random);
         const std::vector<uint32_t> inducing =
             varied_rows(kernel, points.rows(), spread_rows(points.size(), points.size(), 0), 8, team, context);
         const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
-        const auto collapsed_of = [&](const SmoothRows& rows) {
-            FitcRows of_fitc(kernel, z.span(), rows, team, context);
-            return Collapsed(kernel, z.span(), fitc ? of_fitc.under(kernel.noise) : rows, team, context);
-        };
-        const SmoothRows plain_rows = points.rows();
-        const Collapsed all = collapsed_of(plain_rows);
-        const SparseModel::Parts parts = parts_of(kernel, points, inducing, all, context, fitc);
-        FitcRows of_fitc(kernel, z.span(), plain_rows, team, context);
+        const Collapsed all(kernel, z.span(), points.rows(), team, context);
+        const SparseModel::Parts parts = parts_of(kernel, points, inducing, all, context);
         const uncertainty::StandardisedErrors errors =
-            leave_rows_out(parts, all.inverse(), fitc ? of_fitc.under(kernel.noise) : plain_rows, team, context);
+            leave_rows_out(parts, all.inverse(), points.rows(), team, context);
         ASSERT_EQ(errors.size(), points.size());
         const LeaveOneOut score = left_out_score(errors, context);
         double nll = 0, squares = 0;
@@ -336,9 +301,8 @@ TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
                 others.y.push_back(points.y[i]);
                 if (!points.w.empty()) others.w.push_back(points.w[i]);
             }
-            const SmoothRows other_rows = others.rows();
-            const Collapsed without = collapsed_of(other_rows);
-            SparseModel model(parts_of(kernel, points, inducing, without, context, fitc), context);
+            const Collapsed without(kernel, z.span(), others.rows(), team, context);
+            SparseModel model(parts_of(kernel, points, inducing, without, context), context);
             const Normal at = model.latent({points.at(out), width});
             const double variance = at.variance + kernel.noise / points.rows().weight(out);
             const double error = points.y[out] - at.mean;
@@ -457,20 +421,15 @@ TEST(SparseProcess, EveryKernelHasItsPartOfTheTime) {
     }
 }
 
-class SparseFit : public testing::TestWithParam<Inference> {};
-INSTANTIATE_TEST_SUITE_P(Inferences, SparseFit, testing::Values(Inference::variational, Inference::fitc));
-
-TEST_P(SparseFit, DoesNotDependOnThreadsOrOrderAndIsReadAgain) {
+TEST(SparseFit, DoesNotDependOnThreadsOrOrderAndIsReadAgain) {
     std::vector<PlainRow> rows = random_rows(300, 5);
     Options options = smooth_options(KernelChoice::matern52);
-    options.inference = GetParam();
     const auto fitted = [&](int threads) {
         QuietContext context(threads);
         return bytes_of(fit_rows(rows, options, {}, context).model);
     };
     QuietContext context(1);
     Model model = fit_rows(rows, options, {}, context).model;
-    EXPECT_EQ(std::get<SparseModel>(model.posterior).parts().fitc, GetParam() == Inference::fitc);
     const std::string bytes = bytes_of(model);
     EXPECT_EQ(fitted(3), bytes);
     std::reverse(rows.begin(), rows.end());
@@ -485,14 +444,11 @@ TEST_P(SparseFit, DoesNotDependOnThreadsOrOrderAndIsReadAgain) {
     }
 }
 
-TEST_P(SparseFit, PredictsWhatTheRowsSay) {
+TEST(SparseFit, PredictsWhatTheRowsSay) {
     QuietContext context(2);
-    std::vector<KernelChoice> kernels = {KernelChoice::matern52};
-    if (GetParam() == Inference::variational) // kernels are learned before it matters
-        kernels = {KernelChoice::squared_exponential, KernelChoice::matern32, KernelChoice::automatic};
-    for (const KernelChoice kernel : kernels) {
+    for (const KernelChoice kernel :
+         {KernelChoice::squared_exponential, KernelChoice::matern32, KernelChoice::matern52, KernelChoice::automatic}) {
         Options options = smooth_options(kernel);
-        options.inference = GetParam();
         if (kernel == KernelChoice::automatic) options.evaluations = 100;
         Model model = fit_rows(random_rows(600, 1), options, {}, context).model;
         EXPECT_LT(model.leave_one_out->rmse, 1.5); // 1.2 are what NULLs and noise leave
@@ -533,12 +489,11 @@ std::vector<PlainRow> jumps(size_t count, uint64_t seed) {
     return rows;
 }
 
-TEST_P(SparseFit, IsNotSurerThanRowsLeftOutAllow) {
+TEST(SparseFit, IsNotSurerThanRowsLeftOutAllow) {
     QuietContext context(2);
     for (const KernelChoice kernel : {KernelChoice::squared_exponential, KernelChoice::matern52})
         for (uint64_t seed = 0; seed < 2; seed++) {
             Options options = smooth_options(kernel);
-            options.inference = GetParam();
             options.exemplars = 60;
             options.seed = static_cast<int64_t>(seed);
             Model model = fit_rows(jumps(1500, seed), options, {}, context).model;
@@ -618,7 +573,7 @@ TEST(SparseProcess, KnowsNothingOfWhatIsLikeNoRow) {
               "no feature varies");
 }
 
-void expect_updates_of_all_rows(bool fitc) {
+TEST(SparseProcess, UpdatesAreThoseOfAllRows) {
     QuietContext context(1);
     ThreadTeam team(context);
     Random random(11);
@@ -630,14 +585,12 @@ void expect_updates_of_all_rows(bool fitc) {
     fewer.x.resize(39 * width);
     fewer.y.resize(39);
     const auto model_of = [&](const Points& rows) {
-        const SmoothRows given = rows.rows();
-        FitcRows of_fitc(kernel, z.span(), given, team, context);
-        const Collapsed collapsed(kernel, z.span(), fitc ? of_fitc.under(kernel.noise) : given, team, context);
+        const Collapsed collapsed(kernel, z.span(), rows.rows(), team, context);
         Model model;
         model.features = {
             {"a", "float8", false, {}}, {"b", "float8", false, {}}, {"kind", "text", true, {"x", "y", "z"}}};
         model.rows = rows.size();
-        model.posterior = SparseModel(parts_of(kernel, points, inducing, collapsed, context, fitc), context);
+        model.posterior = SparseModel(parts_of(kernel, points, inducing, collapsed, context), context);
         return model;
     };
     Model all = model_of(points), less = model_of(fewer);
@@ -660,11 +613,6 @@ void expect_updates_of_all_rows(bool fitc) {
     more.rows = 1;
     EXPECT_EQ(caught([&] { remove(more, last, points.y[39], context); }).message,
               "the only observation of a model cannot be removed");
-}
-
-TEST(SparseProcess, UpdatesAreThoseOfAllRows) {
-    expect_updates_of_all_rows(false);
-    expect_updates_of_all_rows(true);
 }
 
 // Some of the points are like no row.
@@ -789,10 +737,6 @@ TEST(SparseProcess, IsCancelledAndRefusesWhatItDoesNotTake) {
     options.members = 3;
     EXPECT_EQ(caught([&] { fit_rows(random_rows(30, 1), options, {}, context); }).message,
               "kernel => 'matern52' takes no members");
-    options = {};
-    options.inference = Inference::fitc;
-    EXPECT_EQ(caught([&] { fit_rows(random_rows(30, 1), options, {}, context); }).message,
-              "kernel => 'tree' takes no inference");
 }
 
 } // namespace

@@ -2,6 +2,9 @@
 // have a column for each row of the data, and a triangle that C has below the diagonal lies above it.
 #include "core/device/cuda/support.cuh"
 #include "core/device/device_abi.h"
+#include "core/pairwise/kernels/gaussian.hpp"
+#include "core/pairwise/kernels/matern32.hpp"
+#include "core/pairwise/kernels/matern52.hpp"
 
 #include <memory>
 #include <vector>
@@ -13,20 +16,13 @@ namespace {
 constexpr int threads = 128;
 
 // Gives the covariance over the signal, of a squared distance and what the logarithm loses by categories.
-using Shape = double (*)(double, double);
-
-__device__ double squared_exponential(double square, double penalty) {
-    return exp(-0.5 * square - penalty);
-}
-
-__device__ double matern32(double square, double penalty) {
-    const double r = sqrt(3 * square);
-    return (1 + r) * exp(-r - penalty);
-}
-
-__device__ double matern52(double square, double penalty) {
-    const double r = sqrt(5 * square);
-    return (1 + r + r * r / 3) * exp(-r - penalty);
+template <class Shape>
+__device__ double covariance_of(double square, double penalty) {
+    double a = Shape::rate * square;
+    if constexpr (Shape::is_rooted) a = sqrt(a);
+    double value = exp(-a - penalty);
+    if constexpr (Shape::is_rooted) Shape::template multiply<pairwise::DoubleArithmetic>(value, a);
+    return value;
 }
 
 struct Process {
@@ -37,7 +33,7 @@ struct Process {
 };
 
 // to[row][inducing point]; a block of threads goes through the rows from blockIdx.y on, gridDim.y apart.
-template <Shape shape>
+template <class Shape>
 __global__ void find_covariances(const Process process, unsigned rows, const double* points, const double* roots,
                                  double* to) {
     const unsigned u = blockIdx.x * blockDim.x + threadIdx.x;
@@ -52,7 +48,7 @@ __global__ void find_covariances(const Process process, unsigned rows, const dou
         for (unsigned c = process.numbers; c < process.width; c++)
             if (point[c] != process.inducing[static_cast<uint64_t>(c) * process.count + u])
                 penalty += process.penalties[c - process.numbers];
-        to[static_cast<uint64_t>(row) * process.count + u] = roots[row] * process.signal * shape(square, penalty);
+        to[static_cast<uint64_t>(row) * process.count + u] = roots[row] * process.signal * covariance_of<Shape>(square, penalty);
     }
 }
 
@@ -72,11 +68,11 @@ using Find = void (*)(Process, unsigned, const double*, const double*, double*);
 Find find_of(uint32_t kind) {
     switch (kind) {
     case btml_cuda_squared_exponential:
-        return find_covariances<squared_exponential>;
+        return find_covariances<pairwise::Gaussian>;
     case btml_cuda_matern32:
-        return find_covariances<matern32>;
+        return find_covariances<pairwise::Matern32>;
     case btml_cuda_matern52:
-        return find_covariances<matern52>;
+        return find_covariances<pairwise::Matern52>;
     default:
         throw std::invalid_argument("there is no smooth kernel of number " + std::to_string(kind));
     }

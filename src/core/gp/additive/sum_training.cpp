@@ -196,8 +196,8 @@ ColumnValues SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block&
 
 } // namespace
 
-uint64_t default_evaluations(size_t rows, uint64_t max) {
-    constexpr uint64_t row_evaluations = 2'600'000'000, min = 2000;
+uint64_t default_evaluations(size_t rows) {
+    constexpr uint64_t row_evaluations = 2'600'000'000, min = 2000, max = 120'000;
     return std::clamp(row_evaluations / std::max<size_t>(1, rows), min, max);
 }
 

@@ -16,7 +16,6 @@ namespace btml::gp {
 struct SumTraining {
     static constexpr int max_members = 40, min_members = 4;
     static constexpr uint64_t evaluations_per_member = 2500;
-    static constexpr uint64_t max_default_evaluations = 120000;
 
     int members; // at least 1
     // Of the likelihood of all rows: greedy orders on samples in proportion, a pass of sixteen columns as two. At least
@@ -28,8 +27,8 @@ struct SumTraining {
 };
 
 // Returns the evaluations unless the user says otherwise: about as many as keep a training within minutes, from 2,000
-// to `max`, beyond which searches find nothing better.
-uint64_t default_evaluations(size_t rows, uint64_t max = SumTraining::max_default_evaluations);
+// to 120,000, beyond which searches find nothing better.
+uint64_t default_evaluations(size_t rows);
 // Members that so many evaluations serve, at most max_members; 0 where they are too few for a sum.
 int members_within(uint64_t evaluations);
 

@@ -77,14 +77,12 @@ double Collapsed::set_noise(double noise) {
 }
 
 double Collapsed::bound() const {
-    const double unexplained = std::max(0.0, weights_ * signal_ - explained_);
-    return likelihood() - unexplained / noise_ / 2;
-}
-
-double Collapsed::likelihood() const {
     const double n = static_cast<double>(rows_);
     const double quadratic = squares_ - inner(projection_, weights_of_projection_);
-    return -(n * std::log(2 * M_PI * noise_) - log_weights_ + posterior_->log_determinant() + quadratic / noise_) / 2;
+    const double unexplained = std::max(0.0, weights_ * signal_ - explained_);
+    const double of_projection =
+        n * std::log(2 * M_PI * noise_) - log_weights_ + posterior_->log_determinant() + quadratic / noise_;
+    return -(of_projection + unexplained / noise_) / 2;
 }
 
 std::vector<double> Collapsed::solution() const {

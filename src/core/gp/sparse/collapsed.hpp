@@ -24,8 +24,6 @@ class Collapsed {
 
     // log p(y) ≥ this, nats; equal where the inducing points are the rows.
     double bound() const;
-    // log p(y), nats, of the process that knows its inducing points alone: its covariances are K_fu·K_uu⁻¹·K_uf.
-    double likelihood() const;
     // The bound under another variance of the noise; the posterior goes by it from then on. O(K³).
     double set_noise(double noise);
 

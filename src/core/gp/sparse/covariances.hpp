@@ -13,7 +13,7 @@ inline constexpr size_t covariance_group = 8; // points
 // Points have `width` coordinates as SmoothKernel::scale makes them; those of the group lie coordinate by coordinate.
 // The covariance of inducing point u with point i of the group is at values[u · stride + i].
 struct CovarianceTask {
-    SmoothKind kind;
+    KernelChoice kind;
     size_t numbers, width;
     const double* penalties; // of the categories, which follow the numbers
     double signal;

@@ -19,40 +19,25 @@ using LanesThere [[gnu::vector_size(lanes * sizeof(double)), gnu::aligned(8), gn
     __builtin_memcpy(to, &lane, sizeof(lane));
 }
 
-// Makes of squared distances r² the distance, `scale` times.
-[[gnu::always_inline]] inline void take_roots(Lanes& x, double scale) {
-    for (size_t i = 0; i < lanes; i++) x[i] = scale * __builtin_sqrt(x[i]);
-}
-
 // The covariance over the signal, and −2 times its derivative by the squared distance.
 struct Shape {
     Lanes covariance, steepness;
 };
 
 // Takes squared distances, and what the logarithm of the covariance loses by categories.
-template <SmoothKind kind>
+template <class Kernel>
 [[gnu::always_inline]] inline void find_shape(Lanes& squares, const Lanes& penalty, Shape& shape) {
-    constexpr double root_of_3 = 1.7320508075688772, root_of_5 = 2.23606797749979;
-    if constexpr (kind == SmoothKind::squared_exponential) {
-        shape.covariance = -0.5 * squares - penalty;
-        exponential<Lanes, LaneBits>(shape.covariance);
-        shape.steepness = shape.covariance;
-        return;
-    }
-    take_roots(squares, kind == SmoothKind::matern32 ? root_of_3 : root_of_5);
-    const Lanes& r = squares;
-    Lanes value = -r - penalty;
+    Lanes a = Kernel::rate * squares;
+    if constexpr (Kernel::is_rooted)
+        for (size_t i = 0; i < lanes; i++) a[i] = __builtin_sqrt(a[i]);
+    Lanes value = -a - penalty;
     exponential<Lanes, LaneBits>(value);
-    if constexpr (kind == SmoothKind::matern32) {
-        shape.covariance = (1.0 + r) * value;
-        shape.steepness = 3.0 * value;
-    } else {
-        shape.covariance = (1.0 + r + r * r * (1.0 / 3)) * value;
-        shape.steepness = (5.0 / 3) * (1.0 + r) * value;
-    }
+    shape.covariance = shape.steepness = value;
+    if constexpr (Kernel::is_rooted) Kernel::template multiply<pairwise::DoubleArithmetic>(shape.covariance, a);
+    Kernel::template steepen<pairwise::DoubleArithmetic>(shape.steepness, a);
 }
 
-template <SmoothKind kind>
+template <class Kernel>
 [[gnu::always_inline]] inline void find_shape(const CovarianceTask& task, const double* inducing, Shape& shape) {
     Lanes squares{}, penalty{};
     for (size_t c = 0; c < task.numbers; c++) {
@@ -62,14 +47,14 @@ template <SmoothKind kind>
     for (size_t c = task.numbers; c < task.width; c++)
         penalty +=
             BTML_LANES(task.group + c * lanes) == inducing[c] ? Lanes{} : Lanes{} + task.penalties[c - task.numbers];
-    find_shape<kind>(squares, penalty, shape);
+    find_shape<Kernel>(squares, penalty, shape);
 }
 
-template <SmoothKind kind>
+template <class Kernel>
 void find(const CovarianceTask& task) {
     for (size_t u = 0; u < task.count; u++) {
         Shape shape;
-        find_shape<kind>(task, task.inducing + u * task.width, shape);
+        find_shape<Kernel>(task, task.inducing + u * task.width, shape);
         store(task.signal * shape.covariance, task.values + u * task.stride);
     }
 }
@@ -80,13 +65,13 @@ void find(const CovarianceTask& task) {
     return sum;
 }
 
-template <SmoothKind kind>
+template <class Kernel>
 void add(const CovarianceTask& task, double* slopes, double* by_inducing) {
     Lanes by_signal{};
     for (size_t u = 0; u < task.count; u++) {
         const double* const inducing = task.inducing + u * task.width;
         Shape shape;
-        find_shape<kind>(task, inducing, shape);
+        find_shape<Kernel>(task, inducing, shape);
         const Lanes weight = task.signal * BTML_LANES(task.values + u * task.stride);
         const Lanes by_number = weight * shape.steepness, by_all = weight * shape.covariance;
         by_signal += by_all;
@@ -108,25 +93,12 @@ void add(const CovarianceTask& task, double* slopes, double* by_inducing) {
 } // namespace
 
 void find_covariances(const CovarianceTask& task) {
-    switch (task.kind) {
-    case SmoothKind::squared_exponential:
-        return find<SmoothKind::squared_exponential>(task);
-    case SmoothKind::matern32:
-        return find<SmoothKind::matern32>(task);
-    case SmoothKind::matern52:
-        return find<SmoothKind::matern52>(task);
-    }
+    with_smooth_shape(task.kind, [&]<class Kernel>(std::type_identity<Kernel>) { find<Kernel>(task); });
 }
 
 void add_slopes(const CovarianceTask& task, double* slopes, double* by_inducing) {
-    switch (task.kind) {
-    case SmoothKind::squared_exponential:
-        return add<SmoothKind::squared_exponential>(task, slopes, by_inducing);
-    case SmoothKind::matern32:
-        return add<SmoothKind::matern32>(task, slopes, by_inducing);
-    case SmoothKind::matern52:
-        return add<SmoothKind::matern52>(task, slopes, by_inducing);
-    }
+    with_smooth_shape(task.kind,
+                      [&]<class Kernel>(std::type_identity<Kernel>) { add<Kernel>(task, slopes, by_inducing); });
 }
 
 } // namespace BTML_LEVEL

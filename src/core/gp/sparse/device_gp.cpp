@@ -7,9 +7,9 @@
 
 namespace btml::gp {
 
-static_assert(static_cast<int>(SmoothKind::squared_exponential) == btml_cuda_squared_exponential &&
-              static_cast<int>(SmoothKind::matern32) == btml_cuda_matern32 &&
-              static_cast<int>(SmoothKind::matern52) == btml_cuda_matern52);
+static_assert(static_cast<int>(KernelChoice::squared_exponential) == btml_cuda_squared_exponential &&
+              static_cast<int>(KernelChoice::matern32) == btml_cuda_matern32 &&
+              static_cast<int>(KernelChoice::matern52) == btml_cuda_matern52);
 
 DeviceGp::DeviceGp(const device::Library& library, const SmoothKernel& kernel, std::span<const double> inducing,
                    RunContext& context)

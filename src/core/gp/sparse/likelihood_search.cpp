@@ -1,6 +1,7 @@
 #include "core/gp/sparse/likelihood_search.hpp"
 
 #include "core/algebra/cholesky.hpp"
+#include "core/gp/sparse/inducing_rows.hpp"
 #include "core/numbers/lbfgs.hpp"
 
 #include <algorithm>
@@ -12,6 +13,12 @@ namespace {
 
 constexpr const char* what = "derivatives of a likelihood";
 
+struct Stage {
+    size_t rows;
+    int evaluations;
+};
+constexpr Stage stages[] = {{500, 40}, {1'000, 15}};
+
 } // namespace
 
 std::vector<double> bounded_parameters(std::span<const double> parameters, const GivenParameters& given) {
@@ -19,7 +26,8 @@ std::vector<double> bounded_parameters(std::span<const double> parameters, const
     std::vector<double> inside(parameters.begin(), parameters.end());
     double &noise = inside[inside.size() - 1], &signal = inside[inside.size() - 2];
     const double given_noise = noise, given_signal = signal;
-    for (double& parameter : inside) parameter = std::clamp(parameter, -limit, limit);
+    const size_t lengths = given.lengths ? inside.size() - 2 : 0;
+    for (size_t p = lengths; p < inside.size(); p++) inside[p] = std::clamp(inside[p], -limit, limit);
     signal = given.signal ? given_signal : std::min(signal, max_signal);
     noise = given.noise ? given_noise : std::max(noise, signal + min_share);
     return inside;
@@ -65,6 +73,7 @@ int maximise_likelihood(SmoothKernel& kernel, const SmoothRows& rows, const Give
         set_parameters(kernel, inside);
         const Likelihood found = likelihood_of(kernel, rows, team, context);
         for (size_t p = 0; p < inside.size(); p++) gradient[p] = inside[p] == at[p] ? -found.slopes[p] / n : 0;
+        if (given.lengths) std::fill_n(gradient.begin(), signal, 0.0);
         if (given.signal) gradient[signal] = 0;
         if (given.noise) gradient[noise] = 0;
         context.share_progress("learning the kernel", ++done, static_cast<uint64_t>(evaluations));
@@ -73,6 +82,17 @@ int maximise_likelihood(SmoothKernel& kernel, const SmoothRows& rows, const Give
     const Minimum found = minimise(parameters, negative_likelihood, evaluations, min_gain, longest_step);
     set_parameters(kernel, bounded_parameters(parameters, given));
     return found.evaluations;
+}
+
+int learn_kernel(SmoothKernel& kernel, const SmoothRows& rows, const GivenParameters& given, uint64_t seed,
+                 ThreadTeam& team, RunContext& context) {
+    int evaluations = 0;
+    for (const Stage& stage : stages) {
+        const RowSubset some(rows, spread_rows(rows.size(), stage.rows, seed), context.memory());
+        evaluations += maximise_likelihood(kernel, some.rows(), given, stage.evaluations, team, context);
+        if (some.targets.size() == rows.size()) break;
+    }
+    return evaluations;
 }
 
 } // namespace btml::gp

@@ -10,6 +10,7 @@ namespace btml::gp {
 // What is given, and is not learned.
 struct GivenParameters {
     std::optional<double> signal, noise;
+    bool lengths = false; // those that the kernel has
 };
 
 // The least noise that is learned, as a part of the signal.
@@ -33,5 +34,9 @@ Likelihood likelihood_of(const SmoothKernel& kernel, const SmoothRows& rows, Thr
 // the same as shorter ones and a smaller signal, in matrices that cannot be factorised.
 int maximise_likelihood(SmoothKernel& kernel, const SmoothRows& rows, const GivenParameters& given, int evaluations,
                         ThreadTeam& team, RunContext& context);
+
+// Does so with 500 of the rows first, and with 1,000 in the end: an evaluation costs the cube of their number.
+int learn_kernel(SmoothKernel& kernel, const SmoothRows& rows, const GivenParameters& given, uint64_t seed,
+                 ThreadTeam& team, RunContext& context);
 
 } // namespace btml::gp

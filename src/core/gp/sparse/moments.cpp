@@ -162,28 +162,6 @@ Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing
     return moments;
 }
 
-Buffer<double> conditional_variances(const SmoothKernel& kernel, std::span<const double> inducing,
-                                     const algebra::Cholesky& factor, const SmoothRows& rows, ThreadTeam& team,
-                                     RunContext& context) {
-    const SmoothRows unweighted{rows.points, rows.targets, {}};
-    CovarianceSlab slab(kernel, inducing, unweighted, team, context);
-    Buffer<double> variances(context.memory(), CovarianceSlab::what, rows.size());
-    for (size_t begin = 0; begin < rows.size(); begin += CovarianceSlab::max_rows) {
-        slab.load(begin);
-        slab.whiten(factor);
-        double* const of_slab = variances.data() + begin;
-        const size_t some = std::min(CovarianceSlab::max_rows, rows.size() - begin);
-        std::fill_n(of_slab, some, kernel.signal);
-        for (size_t u = 0; u < slab.inducing_points(); u++) {
-            const double* const values = slab.values() + u * CovarianceSlab::max_rows;
-            for (size_t i = 0; i < some; i++) of_slab[i] -= values[i] * values[i];
-        }
-        for (size_t i = 0; i < some; i++) of_slab[i] = std::max(0.0, of_slab[i]);
-        context.share_progress("conditional variances", begin, rows.size());
-    }
-    return variances;
-}
-
 void add_slopes_of_matrix(const SmoothKernel& kernel, std::span<const double> points, const Buffer<double>& derivatives,
                           std::span<double> slopes, std::span<double> by_inducing, ThreadTeam& team,
                           RunContext& context) {

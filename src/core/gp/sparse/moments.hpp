@@ -109,12 +109,6 @@ struct Moments {
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context);
 
-// Returns by row the variance of the function given its values at the inducing points: signal − |v|². O(n·K²), on the
-// processor.
-Buffer<double> conditional_variances(const SmoothKernel& kernel, std::span<const double> inducing,
-                                     const algebra::Cholesky& factor, const SmoothRows& rows, ThreadTeam& team,
-                                     RunContext& context);
-
 // Adds what a function changes by through the covariances of points with each other, given its derivatives by these
 // (size × size): to slopes and by_inducing as CovarianceSlab::add_slopes(), the points being inducing ones.
 void add_slopes_of_matrix(const SmoothKernel& kernel, std::span<const double> points, const Buffer<double>& derivatives,

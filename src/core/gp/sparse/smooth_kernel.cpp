@@ -5,11 +5,6 @@
 
 namespace btml::gp {
 
-const char* name_of(SmoothKind kind) {
-    constexpr const char* names[] = {"squared_exponential", "matern32", "matern52"};
-    return names[static_cast<size_t>(kind)];
-}
-
 void SmoothKernel::scale(const double* point, double* to) const {
     const size_t numbers = inverse_lengths.size();
     for (size_t c = 0; c < numbers; c++) to[c] = point[c] * inverse_lengths[c];
@@ -19,10 +14,9 @@ void SmoothKernel::scale(const double* point, double* to) const {
 double SmoothKernel::share_apart(size_t coordinate) const {
     const size_t numbers = inverse_lengths.size();
     if (coordinate >= numbers) return std::exp(-penalties[coordinate - numbers]);
-    const double r = inverse_lengths[coordinate];
-    if (kind == SmoothKind::squared_exponential) return std::exp(-r * r / 2);
-    const double s = std::sqrt(kind == SmoothKind::matern32 ? 3 : 5) * r;
-    return (1 + s + (kind == SmoothKind::matern52 ? s * s / 3 : 0)) * std::exp(-s);
+    return with_smooth_shape(kind, [&]<class Shape>(std::type_identity<Shape>) {
+        return Shape::at_square(inverse_lengths[coordinate] * inverse_lengths[coordinate]);
+    });
 }
 
 std::vector<double> parameters_of(const SmoothKernel& kernel) {
@@ -72,9 +66,10 @@ void encode(const SmoothKernel& kernel, Writer& writer) {
 
 SmoothKernel decode_smooth_kernel(Reader& reader) {
     SmoothKernel kernel;
-    const auto kind = reader.get<uint8_t>();
-    if (kind > static_cast<uint8_t>(SmoothKind::matern52)) corrupt_model(format("Its kernel has number %d.", kind));
-    kernel.kind = static_cast<SmoothKind>(kind);
+    const auto number = reader.get<uint8_t>();
+    kernel.kind = static_cast<KernelChoice>(number);
+    if (number >= std::size(kernel_names) || !is_smooth(kernel.kind))
+        corrupt_model(format("Its kernel has number %d.", number));
     kernel.inverse_lengths = get_all(reader);
     kernel.penalties = get_all(reader);
     kernel.signal = get_parameter(reader);

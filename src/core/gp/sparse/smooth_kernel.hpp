@@ -3,23 +3,47 @@
 #pragma once
 
 #include "core/base/serial.hpp"
+#include "core/pairwise/kernels/gaussian.hpp"
+#include "core/pairwise/kernels/matern32.hpp"
+#include "core/pairwise/kernels/matern52.hpp"
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace btml::gp {
 
-// exp(−r²/2), (1 + √3r)·exp(−√3r) and (1 + √5r + 5r²/3)·exp(−√5r) of the distance r (Rasmussen, Williams 2006, 4.2).
-enum class SmoothKind : uint8_t { squared_exponential, matern32, matern52 };
+// The binary tree kernel, exact for any number of rows; smooth kernels, which go by inducing points (Rasmussen,
+// Williams 2006, 4.2); automatic: the one that scores better, on held-out rows or leaving rows out.
+enum class KernelChoice : uint8_t { tree, squared_exponential, matern32, matern52, automatic };
 
-const char* name_of(SmoothKind kind);
+inline constexpr const char* kernel_names[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
+inline const char* name_of(KernelChoice kernel) {
+    return kernel_names[static_cast<size_t>(kernel)];
+}
+constexpr bool is_smooth(KernelChoice kernel) {
+    return kernel != KernelChoice::tree && kernel != KernelChoice::automatic;
+}
+
+// Returns body(std::type_identity<Shape>()) for the class of a smooth kernel.
+template <class Body>
+auto with_smooth_shape(KernelChoice kernel, const Body& body) {
+    switch (kernel) {
+    case KernelChoice::matern32:
+        return body(std::type_identity<pairwise::Matern32>());
+    case KernelChoice::matern52:
+        return body(std::type_identity<pairwise::Matern52>());
+    default:
+        return body(std::type_identity<pairwise::Gaussian>());
+    }
+}
 
 struct SmoothKernel {
-    SmoothKind kind = SmoothKind::squared_exponential;
-    std::vector<double> inverse_lengths; // of numbers
-    std::vector<double> penalties;       // of categories: what the log of the covariance loses where two differ
-    double signal = 1;                   // variance of the latent function
-    double noise = 0.1;                  // variance of an observation of weight 1
+    KernelChoice kind = KernelChoice::squared_exponential; // a smooth one
+    std::vector<double> inverse_lengths;                   // of numbers
+    std::vector<double> penalties; // of categories: what the log of the covariance loses where two differ
+    double signal = 1;             // variance of the latent function
+    double noise = 0.1;            // variance of an observation of weight 1
 
     size_t width() const { return inverse_lengths.size() + penalties.size(); }
     // Divides a point's numbers by their length scales: numbers come first, then categories.

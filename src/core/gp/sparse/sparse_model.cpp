@@ -124,7 +124,6 @@ void SparseModel::encode(Writer& writer) const {
     gp::encode(parts_.kernel, writer);
     writer.put(parts_.log_likelihood.has_value());
     if (parts_.log_likelihood) writer.put_finite(*parts_.log_likelihood);
-    writer.put(parts_.fitc);
     const size_t count = inducing_points();
     writer.put_count(count);
     for (const double coordinate : parts_.inducing) writer.put_finite(coordinate);
@@ -133,8 +132,7 @@ void SparseModel::encode(Writer& writer) const {
         for (size_t j = 0; j <= i; j++) writer.put_finite(parts_.reduction[i * count + j]);
 }
 
-SparseModel SparseModel::decode(Reader& reader, int version, const std::vector<Feature>& features,
-                                RunContext& context) {
+SparseModel SparseModel::decode(Reader& reader, const std::vector<Feature>& features, RunContext& context) {
     Coordinates coordinates = Coordinates::decode(reader, features);
     SmoothKernel kernel = decode_smooth_kernel(reader);
     const size_t width = coordinates.width();
@@ -142,7 +140,6 @@ SparseModel SparseModel::decode(Reader& reader, int version, const std::vector<F
         corrupt_model(format("Its kernel has %zu coordinates, its points %zu.", kernel.width(), width));
     if (width == 0) corrupt_model("Its kernel compares nothing.");
     const std::optional<double> log_likelihood = reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
-    const bool fitc = version > 1 && reader.get_bool();
     const size_t count = reader.get_count((width + 1) * sizeof(double));
     if (count == 0 || count > max_inducing_points || reader.remaining() / sizeof(double) / ((count + 1) / 2) < count)
         corrupt_model(format("It has %zu inducing points.", count));
@@ -151,8 +148,7 @@ SparseModel SparseModel::decode(Reader& reader, int version, const std::vector<F
                 Buffer<double>(context.memory(), what, count * width),
                 Buffer<double>(context.memory(), what, count),
                 Buffer<double>(context.memory(), what, count * count),
-                log_likelihood,
-                fitc};
+                log_likelihood};
     for (double& coordinate : parts.inducing) coordinate = reader.get_finite();
     for (double& weight : parts.solution) weight = reader.get_finite();
     for (size_t i = 0; i < count; i++)

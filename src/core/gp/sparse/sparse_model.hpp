@@ -21,9 +21,8 @@ class SparseModel {
         Buffer<double> inducing;  // K × width coordinates
         Buffer<double> solution;  // K
         Buffer<double> reduction; // K × K, symmetric
-        // Holds a lower bound on the rows' log marginal likelihood, or FITC's own, in nats; nothing after an update.
+        // Holds a lower bound on the rows' log marginal likelihood, in nats; nothing after an update.
         std::optional<double> log_likelihood;
-        bool fitc = false; // rows know of each other by the inducing points alone (FitcRows)
 
         size_t inducing_points() const { return solution.size(); }
     };
@@ -48,7 +47,7 @@ class SparseModel {
 
     // 4·K·(K + 1) and 8·K·(width + 1) bytes and a few. decode checks every number once: error corrupt_model.
     void encode(Writer& writer) const;
-    static SparseModel decode(Reader& reader, int version, const std::vector<Feature>& features, RunContext& context);
+    static SparseModel decode(Reader& reader, const std::vector<Feature>& features, RunContext& context);
 
   private:
     // Writes the covariances with the inducing points; false where all are 0.

@@ -19,8 +19,7 @@ uncertainty::StandardisedErrors leave_rows_out(const SparseModel::Parts& parts, 
         for (size_t i = 0; i < found.rows(); i++) {
             const double reduced = found.forms[0][i], known = found.forms[1][i];
             const double weight = rows.weight(begin + i), free = std::max(min_free, 1 - known / noise);
-            // FITC's weights have it already.
-            const double prior = parts.fitc ? 0 : std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
+            const double prior = std::max(0.0, parts.kernel.signal - (reduced + known) / weight);
             const double latent = prior + known / weight / free;
             const double residual = rows.targets[begin + i] - found.means[i] / std::sqrt(weight);
             errors.add(residual / free, latent + noise / weight);

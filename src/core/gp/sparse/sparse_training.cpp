@@ -1,7 +1,6 @@
 #include "core/gp/sparse/sparse_training.hpp"
 
 #include "core/gp/sparse/collapsed.hpp"
-#include "core/gp/sparse/fitc_rows.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
 #include "core/gp/sparse/point_search.hpp"
@@ -16,13 +15,6 @@ namespace {
 
 constexpr const char* what = "the inducing points of a Gaussian process";
 constexpr size_t max_scored_rows = 50'000;
-
-// A kernel is learned from few rows first: an evaluation of the likelihood costs the cube of their number.
-struct Stage {
-    size_t rows;
-    int evaluations;
-};
-constexpr Stage stages[] = {{500, 40}, {1'000, 15}};
 
 // Fewer would see too little of what the inducing points explain.
 size_t rows_of_move(size_t inducing_points) {
@@ -52,14 +44,15 @@ class SparseTrainer {
         if (coordinates_.width() == 0)
             throw Error(ErrorCode::invalid_argument, "no feature varies",
                         "A smooth kernel compares rows by features that differ.", "Use kernel => 'tree'.");
-        kernel_.kind = training.kind;
+        kernel_.kind = training.kernel;
         kernel_.inverse_lengths.assign(coordinates_.numbers(), 1 / std::sqrt(coordinates_.width()));
         kernel_.penalties.assign(coordinates_.width() - coordinates_.numbers(), 0.5);
     }
 
     // What is likelier of the rows that moves look at may predict others worse: who moves compares.
     TrainedSparse train() {
-        learn_kernel();
+        evaluations_ = static_cast<uint64_t>(learn_kernel(kernel_, rows_, given_, training_.seed, team_, context_));
+        context_.note(format("noise %.4g, signal %.4g", kernel_.noise, kernel_.signal));
         Buffer<double> inducing = training_.given.empty() ? choose_inducing() : given_inducing();
         TrainedSparse chosen = fit(inducing.span());
         const bool are_all = inducing.size() >= rows_.size() * rows_.width();
@@ -73,7 +66,6 @@ class SparseTrainer {
     }
 
   private:
-    void learn_kernel();
     Buffer<double> choose_inducing();
     Buffer<double> given_inducing() const;
     void move_inducing(Buffer<double>& inducing);
@@ -85,9 +77,7 @@ class SparseTrainer {
         const double n = static_cast<double>(rows_.size());
         return std::max(min_noise(), 1 / (n * n));
     }
-    TrainedSparse fit_fitc(SparseModel::Parts parts, double min_noise);
     double left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed, const SmoothRows& rows);
-    double fitc_noise(SparseModel::Parts& parts, double min_noise);
     template <class NllAt>
     double best_noise(double min_noise, double max_fall, const NllAt& nll_at) const;
     void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts);
@@ -108,17 +98,6 @@ class SparseTrainer {
     SmoothKernel kernel_;
     uint64_t evaluations_ = 0;
 };
-
-void SparseTrainer::learn_kernel() {
-    for (const Stage& stage : stages) {
-        const RowSubset some(rows_, spread_rows(rows_.size(), stage.rows, training_.seed), context_.memory());
-        evaluations_ += static_cast<uint64_t>(
-            maximise_likelihood(kernel_, some.rows(), given_, stage.evaluations, team_, context_));
-        context_.note(
-            format("noise %.4g, signal %.4g of %zu rows", kernel_.noise, kernel_.signal, some.targets.size()));
-        if (some.targets.size() == rows_.size()) break;
-    }
-}
 
 Buffer<double> SparseTrainer::choose_inducing() {
     const size_t count = training_.inducing_points;
@@ -161,9 +140,7 @@ TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
                              copy_of(inducing),
                              Buffer<double>(context_.memory(), what),
                              Buffer<double>(context_.memory(), what),
-                             std::nullopt,
-                             training_.fitc};
-    if (training_.fitc) return fit_fitc(std::move(parts), min_learned_noise());
+                             std::nullopt};
     Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
     if (training_.noise)
         take_posterior(collapsed, *training_.noise, parts);
@@ -172,35 +149,9 @@ TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
     return scored(std::move(parts), collapsed.inverse(), rows_);
 }
 
-TrainedSparse SparseTrainer::fit_fitc(SparseModel::Parts parts, double min_noise) {
-    const double noise = training_.noise ? *training_.noise : fitc_noise(parts, min_noise);
-    FitcRows rows(kernel_, parts.inducing.span(), rows_, team_, context_);
-    const SmoothRows observed = rows.under(noise);
-    parts.kernel.noise = noise;
-    Collapsed collapsed(parts.kernel, parts.inducing.span(), observed, team_, context_);
-    take_posterior(collapsed, noise, parts);
-    return scored(std::move(parts), collapsed.inverse(), observed);
-}
-
 double SparseTrainer::left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed,
                                    const SmoothRows& rows) {
     return left_out_score(leave_rows_out(parts, collapsed.inverse(), rows, team_, context_), context_).mean_nll;
-}
-
-// Each noise has weights, and so moments, of its own: it is chosen by some rows, what each says of the others.
-double SparseTrainer::fitc_noise(SparseModel::Parts& parts, double min_noise) {
-    constexpr double max_fall = 3; // what the bound takes for noise may be what the inducing points leave
-    const RowSubset some(rows_, spread_rows(rows_.size(), candidates_of(parts.inducing_points()), training_.seed),
-                         context_.memory());
-    const SmoothRows few = some.rows();
-    FitcRows rows(kernel_, parts.inducing.span(), few, team_, context_);
-    return best_noise(min_noise, max_fall, [&](double noise) {
-        const SmoothRows observed = rows.under(noise);
-        parts.kernel.noise = noise;
-        Collapsed collapsed(parts.kernel, parts.inducing.span(), observed, team_, context_);
-        take_posterior(collapsed, noise, parts);
-        return left_out_nll(parts, collapsed, observed);
-    });
 }
 
 // Few inducing points explain less than the process would, and the bound takes the rest for noise twice: it is chosen
@@ -241,7 +192,7 @@ double SparseTrainer::best_noise(double min_noise, double max_fall, const NllAt&
 void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts) {
     parts.kernel.noise = noise;
     collapsed.set_noise(noise);
-    parts.log_likelihood = parts.fitc ? collapsed.likelihood() : collapsed.bound();
+    parts.log_likelihood = collapsed.bound();
     parts.solution = copy_of(collapsed.solution());
     parts.reduction = collapsed.reduction();
 }
@@ -265,7 +216,7 @@ std::vector<uint32_t> rows_of_errors(size_t rows, size_t errors, uint64_t seed) 
     return spread_rows(rows, errors, seed);
 }
 
-uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points, bool fitc) {
+uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points) {
     const uint64_t width = 2 * features, k = inducing_points, learned = std::min<size_t>(rows, 1'000);
     const uint64_t square = k * k, slab = CovarianceSlab::bytes(k, width) / sizeof(double);
     const uint64_t slab_to_learn = CovarianceSlab::bytes(learned, width) / sizeof(double);
@@ -273,8 +224,7 @@ uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_poi
     const uint64_t choosing = std::min(rows, candidates_of(k)) * (k + 2 * width + 2);
     const uint64_t scoring = 6 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 4);
     const uint64_t moving = 6 * square + 2 * slab + 12 * k * width + std::min(rows, rows_of_move(k)) * (width + 3);
-    const uint64_t weighing = fitc ? 2 * (rows + candidates_of(k)) : 0; // conditional variances and weights
-    return sizeof(double) * (weighing + std::max({learning, choosing, moving, scoring}));
+    return sizeof(double) * std::max({learning, choosing, moving, scoring});
 }
 
 } // namespace btml::gp

@@ -9,12 +9,11 @@
 namespace btml::gp {
 
 struct SparseTraining {
-    SmoothKind kind;
+    KernelChoice kernel;
     size_t inducing_points;              // at most
     std::optional<double> noise, signal; // on the scale; learned if not given
     uint64_t seed;
     bool moves_points = false; // from the rows that were chosen to where the likelihood is greatest
-    bool fitc = false;         // the posterior is FITC's; the points and the kernel are the bound's all the same
     // The points, if not chosen of the rows: one after the other, features as Predictor takes them. They do not move.
     std::span<const double> given = {};
 };
@@ -36,6 +35,6 @@ TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Featur
 std::vector<uint32_t> rows_of_errors(size_t rows, size_t errors, uint64_t seed);
 
 // Bytes that train_sparse() needs at most, besides the rows.
-uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points, bool fitc);
+uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points);
 
 } // namespace btml::gp

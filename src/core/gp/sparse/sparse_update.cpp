@@ -19,13 +19,6 @@ static std::vector<double> solve(const SparseModel::Parts& parts, const std::vec
     return solution;
 }
 
-static double quadratic_form(const Buffer<double>& matrix, const std::vector<double>& x) {
-    double form = 0;
-    for (size_t u = 0; u < x.size(); u++)
-        form += x[u] * std::inner_product(x.begin(), x.end(), matrix.data() + u * x.size(), 0.0);
-    return form;
-}
-
 // Σ changes by ±kk'/σ², and its inverse by the formula of Sherman and Morrison.
 bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight, bool more,
                   RunContext& context) {
@@ -36,8 +29,7 @@ bool condition_on(SparseModel::Parts& parts, std::span<const double> features, d
     const std::vector<double> change = solve(parts, k, context);
     const auto inner = [&](const auto& x) { return std::inner_product(k.begin(), k.end(), x.begin(), 0.0); };
     const double known = std::max(0.0, inner(change));
-    double noise = parts.kernel.noise / weight;
-    if (parts.fitc) noise += std::max(0.0, parts.kernel.signal - known - quadratic_form(parts.reduction, k));
+    const double noise = parts.kernel.noise / weight;
     const double divisor = more ? noise + known : known - noise;
     if (!more && !(divisor < 0)) return false;
     const double residual = target - inner(parts.solution);

@@ -162,15 +162,6 @@ void Encoding::index_bits() {
     for (const FeatureBits& feature : features_) first_bits_.push_back(first_bits_.back() + feature.bits());
 }
 
-Encoding Encoding::for_target(std::span<const FeatureView> features, std::span<const double> target,
-                              std::span<const double> weight, RunContext& context) const {
-    Encoding result = *this;
-    for (size_t f = 0; f < features_.size(); f++)
-        if (FeatureBits& bits = result.features_[f]; bits.categorical)
-            bits = category_bits(features[f], target, weight, bits.value_bits, context);
-    return result;
-}
-
 Encoding Encoding::shifted(std::span<const double> shifts) const {
     Encoding result = *this;
     for (size_t f = 0; f < features_.size(); f++)

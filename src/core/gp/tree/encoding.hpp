@@ -88,9 +88,6 @@ class Encoding {
              int value_bits, std::span<const double> shifts, RunContext& context,
              NumberPlaces places = NumberPlaces::values);
 
-    // Returns the same with the categories in the order of their means of other targets of the same rows.
-    Encoding for_target(std::span<const FeatureView> features, std::span<const double> target,
-                        std::span<const double> weight, RunContext& context) const;
     // Returns the same with these shifts of the numeric features, of [0, 1), one per feature.
     Encoding shifted(std::span<const double> shifts) const;
 

@@ -6,7 +6,8 @@ namespace btml::pairwise {
 
 // Has what kernels share that are a polynomial times e^−a. In bandwidths, a is `rate` times the sum over the
 // coordinates or, where `is_rooted`, the square root of that. The polynomial is 1 where it is not: multiply(x, a)
-// multiplies by it.
+// multiplies by it. Kernels of Gaussian processes know the derivative: steepen(x, a) makes of x = e^−a what −2 times
+// that by ‖u‖₂² is.
 template <class Shape>
 struct Decaying {
     static constexpr bool is_compact = false;
@@ -38,6 +39,8 @@ struct Decaying {
             return Arithmetic::power_of_half(sum);
         }
     }
+    // Returns k of the sum of a difference in bandwidths.
+    static double at_square(double sum) { return value<DoubleArithmetic>(Shape::Metric::sum_at(unit()) * sum); }
     // Returns ln ∫k(x/bandwidth) dx in d dimensions.
     static double log_volume(double bandwidth, double d) { return Shape::log_integral(d) + d * std::log(bandwidth); }
 };

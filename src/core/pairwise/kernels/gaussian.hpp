@@ -10,6 +10,8 @@ struct Gaussian : Decaying<Gaussian> {
     using Metric = Squares;
     static constexpr bool takes_products = true, is_rooted = false;
     static constexpr double rate = 0.5, order = std::numeric_limits<double>::infinity(), least = 0x1p-100;
+    template <class Arithmetic, class Number>
+    BTML_INLINE static void steepen(Number&, const Number&) {}
     static double log_integral(double d) { return d / 2 * std::log(2 * std::numbers::pi); }
     static double log_volume(double bandwidth, double d) {
         return 0.5 * d * std::log(std::numbers::pi / (rate / (bandwidth * bandwidth)));

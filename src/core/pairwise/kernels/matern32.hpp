@@ -14,6 +14,10 @@ struct Matern32 : Decaying<Matern32> {
     BTML_INLINE static void multiply(Number& by_polynomial, const Number& a) {
         by_polynomial = (Arithmetic::number(1) + a) * by_polynomial;
     }
+    template <class Arithmetic, class Number>
+    BTML_INLINE static void steepen(Number& exponential, const Number&) {
+        exponential = Arithmetic::number(3) * exponential;
+    }
     static double log_integral(double d) {
         return log_integral_of_exponential(d) - d / 2 * std::log(3.0) + std::log(1 + d);
     }

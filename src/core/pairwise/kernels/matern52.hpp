@@ -15,6 +15,10 @@ struct Matern52 : Decaying<Matern52> {
         by_polynomial =
             (Arithmetic::number(1) + a * (Arithmetic::number(1) + a * Arithmetic::number(1.0 / 3))) * by_polynomial;
     }
+    template <class Arithmetic, class Number>
+    BTML_INLINE static void steepen(Number& exponential, const Number& a) {
+        exponential = Arithmetic::number(5.0 / 3) * (Arithmetic::number(1) + a) * exponential;
+    }
     static double log_integral(double d) {
         return log_integral_of_exponential(d) - d / 2 * std::log(5.0) + std::log((d + 1) * (d + 3) / 3);
     }

@@ -20,7 +20,7 @@ namespace btml::pairwise {
 // Calculates in double.
 struct DoubleArithmetic {
     using Number = double;
-    static double number(double x) { return x; }
+    BTML_INLINE static double number(double x) { return x; }
     static double multiply_add(double a, double b, double c) { return a * b + c; }
     static double magnitude(double x) { return std::abs(x); }
     static double larger(double a, double b) { return std::max(a, b); }
