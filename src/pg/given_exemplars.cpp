@@ -28,7 +28,7 @@ const char* flaw_of(double x, bool is_category, bool may_be_null) {
 void check(const QueryPoints& points, const Dataset& dataset, RunContext& context) {
     for (size_t f = 0; f < dataset.features.size(); f++) {
         const FeatureColumn& feature = dataset.features[f];
-        const bool is_category = feature.kind == FeatureKind::category, may_be_null = has_null(feature, context);
+        const bool is_category = feature.categorical, may_be_null = has_null(feature, context);
         for (uint64_t row = 0; row < points.rows(); row++)
             if (const char* const flaw = flaw_of(points.values(row)[f], is_category, may_be_null))
                 throw Error(ErrorCode::invalid_argument,

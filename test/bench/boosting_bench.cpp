@@ -15,13 +15,8 @@ namespace {
 constexpr int features = 20;
 
 FeatureColumn make_feature(int number, int table, uint64_t rows, MemoryBudget& budget) {
-    FeatureColumn column{"x" + std::to_string(number),
-                         "double precision",
-                         FeatureKind::number,
-                         table,
-                         Buffer<double>(budget, "feature", rows),
-                         Buffer<uint32_t>(budget, "codes"),
-                         {}};
+    FeatureColumn column(budget, {"x" + std::to_string(number), "double precision", false, {}}, table);
+    column.numbers.resize(rows);
     for (uint64_t i = 0; i < rows; i++) column.numbers[i] = random_unit(1, static_cast<uint64_t>(number), i);
     return column;
 }
@@ -29,14 +24,8 @@ FeatureColumn make_feature(int number, int table, uint64_t rows, MemoryBudget& b
 // Tables of these rows, the first one's those of the join. The first has 8 of the features where there are others.
 Dataset make_dataset(const std::vector<uint64_t>& tables, MemoryBudget& budget) {
     const uint64_t rows = tables[0];
-    Dataset dataset{.rows = rows,
-                    .tables = {},
-                    .features = {},
-                    .target_table = 0,
-                    .target = Buffer<double>(budget, "target", rows),
-                    .weight = Buffer<double>(budget, "weight"),
-                    .holdout_table = -1,
-                    .holdout = Buffer<uint8_t>(budget, "holdout")};
+    Dataset dataset(budget, rows);
+    dataset.target.resize(rows);
     for (size_t t = 0; t < tables.size(); t++) {
         Buffer<uint32_t> ids(budget, "row ids", t == 0 ? 0 : rows);
         for (uint64_t i = 0; i < ids.size(); i++)

@@ -118,25 +118,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 Dataset dataset_of(const Table& table, std::span<const size_t> rows, std::span<const double> target,
                    RunContext& context) {
-    MemoryBudget& memory = context.memory();
-    Dataset data{.rows = rows.size(),
-                 .tables = {},
-                 .features = {},
-                 .target_table = 0,
-                 .target = Buffer<double>(memory, "target", rows.size()),
-                 .weight = Buffer<double>(memory, "weight"),
-                 .holdout_table = -1,
-                 .holdout = Buffer<uint8_t>(memory, "holdout")};
-    data.tables.push_back({rows.size(), Buffer<uint32_t>(memory, "row ids")});
+    Dataset data(context.memory(), rows.size());
+    data.add_table(rows.size());
+    data.target.resize(rows.size());
     std::copy(target.begin(), target.end(), data.target.begin());
     for (size_t f = 0; f + 1 < table.columns.size(); f++) {
-        data.features.push_back({"x" + std::to_string(f),
-                                 "double precision",
-                                 FeatureKind::number,
-                                 0,
-                                 Buffer<double>(memory, "feature"),
-                                 Buffer<uint32_t>(memory, "feature"),
-                                 {}});
+        data.features.emplace_back(context.memory(), Feature{"x" + std::to_string(f), "double precision", false, {}},
+                                   0);
         for (const size_t row : rows) data.features.back().numbers.push_back(table.columns[f][row]);
     }
     return data;

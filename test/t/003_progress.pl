@@ -54,10 +54,10 @@ CREATE TABLE small AS SELECT * FROM data LIMIT 5000;
 CREATE TABLE keys AS SELECT sin(i) AS a, cos(i) AS b, sin(i * 3.1) AS c, sin(i * 5.3) AS d, sin(i * 7.7) AS e, cos(i * 9.1) AS f FROM generate_series(1, 800000) AS i;
 SQL
 for (['a fit', $fit, 'growing trees'],
-	['cross-validation', q{SELECT count(*) FROM btml.cross_validate('small', 'y', folds => 2, options => '{"trees": 100000}')}, 'fold 1 of 2'],
-	['folds side by side', q{SELECT count(*) FROM btml.cross_validate('small', 'y', folds => 2, options => '{"trees": 100000, "early_stopping": 100000}')}, 'fold [12] of 2'],
+	['cross-validation', q{SELECT count(*) FROM btml.cross_validate('small', 'y', folds => 2, options => '{"trees": 100000}')}, 'folds 1 to 2 of 2'],
+	['folds with early stopping', q{SELECT count(*) FROM btml.cross_validate('small', 'y', folds => 2, options => '{"trees": 100000, "early_stopping": 100000}')}, 'folds 1 to 2 of 2'],
 	['cross-validation of Gaussian processes', q{SELECT count(*) FROM btml.cross_validate('small', 'y', method => 'gp', folds => 2, options => '{"evaluations": 1000000, "combine": "mixture", "members": 1}')}, 'fold 1 of 2: bit order'],
-	['tuning', q{SELECT count(*) FROM btml.tune('small', 'y', trials => 4, folds => 2, space => '{"max_leaves": [7, 15, 23, 31]}', options => '{"trees": 20000}')}, 'trial \d of \d, fold \d of 2'],
+	['tuning', q{SELECT count(*) FROM btml.tune('small', 'y', trials => 4, folds => 2, space => '{"max_leaves": [7, 15, 23, 31]}', options => '{"trees": 20000}')}, 'trial \d of \d, fold \d of 2|trial \d of \d, folds 1 to 2 of 2'],
 	['a kernel sum', q{SELECT count(*) FROM btml.kernel_sum('keys', 'SELECT * FROM keys LIMIT 16000', 0.5, method => 'exact')}, 'sums of a kernel'],
 	['a Gaussian process', q{SELECT btml.gp_fit('small', 'y', combine => 'mixture', members => 1, evaluations => 1000000)}, 'bit order'])
 {

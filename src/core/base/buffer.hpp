@@ -70,6 +70,14 @@ class Buffer {
     void shrink_to_fit() {
         if (size_ < capacity_) set_capacity(size_);
     }
+    // Returns a buffer with the same elements, of the context's memory.
+    Buffer copy(RunContext& context) const {
+        Buffer copied(context.memory(), what_, size_);
+        context.in_blocks(size_, 1, [&](uint64_t from, uint64_t to) {
+            std::copy(begin() + from, begin() + to, copied.begin() + from);
+        });
+        return copied;
+    }
     void clear() noexcept {
         free_all();
         data_ = nullptr;

@@ -1,6 +1,7 @@
 #include "core/base/resident_holder.hpp"
 
-#include <atomic>
+#include "core/base/worker_contexts.hpp"
+
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -15,21 +16,17 @@ static Bytes take(std::optional<Bytes>& from) {
 }
 
 // The work's own, since a caller's is for the caller's thread.
-class ResidentHolder::Context : public RunContext {
+class ResidentHolder::Context : public WorkerContext {
   public:
-    using RunContext::RunContext;
-    bool keep_going() override { return !stopped; }
+    using WorkerContext::WorkerContext;
     void progress(const char* phase, uint64_t done, uint64_t total) override {
         const std::lock_guard lock(mutex_);
         shown_ = {phase, done, total};
     }
-    void note(std::string_view) override {}
     void show(RunContext& caller) {
         const std::lock_guard lock(mutex_);
         if (!shown_.phase.empty()) caller.progress(shown_.phase.c_str(), shown_.done, shown_.total);
     }
-
-    std::atomic<bool> stopped{false};
 
   private:
     struct Shown {
@@ -59,7 +56,7 @@ class ResidentHolder::Waiting : public Holder {
 };
 
 ResidentHolder::ResidentHolder(Body body, MemoryBudget& memory, int threads)
-    : context_(std::make_unique<Context>(memory, threads)), body_(std::move(body)) {}
+    : context_(std::make_unique<Context>(nullptr, stopped_, memory, threads)), body_(std::move(body)) {}
 
 ResidentHolder::~ResidentHolder() {
     stop();
@@ -69,7 +66,6 @@ void ResidentHolder::stop() noexcept {
     {
         std::lock_guard lock(mutex_);
         stopped_ = true;
-        context_->stopped = true;
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();

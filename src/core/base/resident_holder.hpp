@@ -48,7 +48,8 @@ class ResidentHolder {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<Bytes> message_, answer_; // on their way
-    bool stopped_ = false, ended_ = false;
+    std::atomic<bool> stopped_{false};      // written under mutex_
+    bool ended_ = false;
     bool asked_ = false; // a message was posted whose answer nobody has collected
     std::exception_ptr failure_;
     std::unique_ptr<Context> context_;

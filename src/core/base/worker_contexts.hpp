@@ -4,9 +4,49 @@
 #include "core/base/run_context.hpp"
 
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace btml {
+
+// Serves a part of a computation, on whatever thread. The one that made it asks the outer context whether to go on, and
+// tells all parts that look at the same `stop`.
+class WorkerContext : public RunContext {
+  public:
+    // outer: null where only `stop` tells. memory: bytes of its own, or a budget that outlives it. name: progress shows
+    // it before the phase, and notes begin with it; without a name there are none. Nothing else may use the device of
+    // the outer context while a part with a name lives.
+    template <class Memory>
+    WorkerContext(RunContext* outer, std::atomic<bool>& stop, Memory&& memory, int threads, std::string name = "")
+        : RunContext(memory, threads), outer_(outer), stop_(stop), name_(std::move(name)) {
+        if (is_shown()) device() = outer_->device();
+    }
+    ~WorkerContext() override {
+        if (is_shown()) outer_->device() = std::move(device());
+    }
+
+    bool keep_going() override {
+        if (outer_ && std::this_thread::get_id() == main_ && !outer_->keep_going()) stop_ = true;
+        return !stop_;
+    }
+    void progress(const char* phase, uint64_t done, uint64_t total) override {
+        if (!is_shown()) return;
+        if (fraction() >= 0) outer_->reached(fraction());
+        outer_->progress((name_ + ": " + phase).c_str(), done, total);
+    }
+    void note(std::string_view text) override {
+        if (is_shown()) outer_->note(name_ + ": " + std::string(text));
+    }
+
+  private:
+    bool is_shown() const { return outer_ && !name_.empty(); }
+
+    RunContext* const outer_;
+    std::atomic<bool>& stop_;
+    const std::string name_;
+    const std::thread::id main_ = std::this_thread::get_id();
+};
 
 class WorkerContexts {
   public:
@@ -14,8 +54,7 @@ class WorkerContexts {
     WorkerContexts(RunContext& outer, int workers, uint64_t bytes, const char* what)
         : memory_(outer.memory()), bytes_(static_cast<uint64_t>(workers) * bytes) {
         memory_.acquire(bytes_, what);
-        for (int i = 0; i < workers; i++)
-            contexts_.push_back(std::make_unique<Worker>(i == 0 ? &outer : nullptr, stop_, bytes));
+        for (int i = 0; i < workers; i++) contexts_.push_back(std::make_unique<WorkerContext>(&outer, stop_, bytes, 1));
     }
     ~WorkerContexts() { memory_.release(bytes_); }
     WorkerContexts(const WorkerContexts&) = delete;
@@ -43,26 +82,10 @@ class WorkerContexts {
     }
 
   private:
-    class Worker : public RunContext {
-      public:
-        Worker(RunContext* outer, std::atomic<bool>& stop, uint64_t bytes)
-            : RunContext(bytes, 1), outer_(outer), stop_(stop) {}
-        bool keep_going() override {
-            if (outer_ && !outer_->keep_going()) stop_ = true;
-            return !stop_;
-        }
-        void progress(const char*, uint64_t, uint64_t) override {}
-        void note(std::string_view) override {}
-
-      private:
-        RunContext* const outer_;
-        std::atomic<bool>& stop_;
-    };
-
     MemoryBudget& memory_;
     const uint64_t bytes_;
     std::atomic<bool> stop_{false};
-    std::vector<std::unique_ptr<Worker>> contexts_;
+    std::vector<std::unique_ptr<WorkerContext>> contexts_;
 };
 
 } // namespace btml

@@ -55,9 +55,9 @@ void BinnedTrees::read_bins(std::span<const uint32_t> rows, std::vector<uint32_t
     bins.resize(data_.features.size() * rows.size());
     uint32_t* of_feature = bins.data();
     for (const FeatureBins& feature : data_.features) {
-        const uint32_t* const ids = data_.tables[feature.table].ids();
+        const RowIds ids = data_.tables[feature.table].ids();
         with_bins(data_, feature, [&](const auto& bin_of) {
-            for (size_t i = 0; i < rows.size(); i++) of_feature[i] = bin_of(ids ? ids[rows[i]] : rows[i]);
+            for (size_t i = 0; i < rows.size(); i++) of_feature[i] = bin_of(ids[rows[i]]);
         });
         of_feature += rows.size();
     }

@@ -41,8 +41,7 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
                "row ids");
     for (const FeatureColumn& column : dataset.features) {
         expect(column.table >= 0 && static_cast<size_t>(column.table) < dataset.tables.size(), "table of a feature");
-        const size_t size = column.kind == FeatureKind::number ? column.numbers.size() : column.codes.size();
-        expect(size == dataset.tables[column.table].rows, "length of a feature");
+        expect(column.rows() == dataset.tables[column.table].rows, "length of a feature");
     }
     const auto rows_of = [&](int table) { return dataset.tables.at(table).rows; };
     expect(dataset.target.size() == rows_of(dataset.target_table), "length of the target");
@@ -154,8 +153,7 @@ class Booster {
 void Booster::describe() {
     Model& model = result_.model;
     model.options = options_;
-    for (FeatureColumn& column : dataset_.features)
-        model.features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
+    model.features.assign(dataset_.features.begin(), dataset_.features.end());
     model.labels = dataset_.labels;
     model.label_weights = dataset_.label_weights;
     const auto has_direction = [](const FeatureColumn& column) { return column.direction != 0; };
@@ -163,7 +161,7 @@ void Booster::describe() {
         for (const FeatureColumn& column : dataset_.features) model.directions.push_back(column.direction);
     if (!dataset_.offset) return;
     model.offset = static_cast<int32_t>(model.features.size());
-    model.features.push_back({dataset_.offset->name, dataset_.offset->type, false, {}});
+    model.features.push_back(*dataset_.offset);
     if (!model.directions.empty()) model.directions.push_back(0);
 }
 
@@ -417,7 +415,7 @@ bool Booster::finish_iteration(const TrainingSet& training) {
     model.log.push_back(entry);
     report(entry);
     if (options_.early_stopping == 0) return true;
-    const double value = options_.metric ? *entry.holdout_metric : *entry.holdout_loss;
+    const double value = entry.value();
     const bool better = best_iterations_ == 0 ||
                         (options_.metric ? is_better(*options_.metric, value, best_value_) : value < best_value_);
     if (better) {

@@ -11,30 +11,19 @@ namespace {
 
 constexpr const char* what = "rows to calibrate by";
 
-uint32_t look_up(const uint32_t* ids, uint32_t row) {
-    return ids ? ids[row] : row;
-}
-
-const uint32_t* target_ids(const Dataset& dataset) {
-    return dataset.tables[dataset.target_table].ids();
-}
-
 // Makes the roles those of rows of the join, where they are those of rows of another table than the target's.
 void give_roles_to_join_rows(Dataset& dataset, RunContext& context) {
-    const uint32_t* const ids = dataset.tables[dataset.holdout_table].ids();
+    const RowIds ids = dataset.holdout_ids();
     Buffer<uint8_t> roles(context.memory(), what, dataset.rows);
-    context.for_each(dataset.rows, 1,
-                     [&](uint64_t row) { roles[row] = dataset.holdout[look_up(ids, static_cast<uint32_t>(row))]; });
-    dataset.holdout = std::move(roles);
-    dataset.holdout_table = static_cast<int>(dataset.tables.size());
-    dataset.tables.push_back({dataset.rows, Buffer<uint32_t>(context.memory(), what)});
+    context.for_each(dataset.rows, 1, [&](uint64_t row) { roles[row] = dataset.holdout[ids[row]]; });
+    dataset.hold_out(std::move(roles));
 }
 
 } // namespace
 
 Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
                                       uint64_t seed, ThreadTeam& team, RunContext& context) {
-    const uint32_t* const ids = target_ids(dataset);
+    const RowIds ids = dataset.target_ids();
     const uint64_t target_rows = dataset.tables[dataset.target_table].rows;
     Buffer<uint64_t> sums(context.memory(), what, target_rows, 0);
     Buffer<uint8_t> is_there(context.memory(), what, target_rows, 0);
@@ -43,8 +32,8 @@ Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::functio
         context.for_each(dataset.rows, 2, [&](uint64_t i) {
             const auto row = static_cast<uint32_t>(i);
             if (!is_wanted(row)) return;
-            sums[look_up(ids, row)] += hashes[row];
-            is_there[look_up(ids, row)] = 1;
+            sums[ids[row]] += hashes[row];
+            is_there[ids[row]] = 1;
         });
     }
     Buffer<uint32_t> shuffled(context.memory(), what);
@@ -62,7 +51,7 @@ TargetRows::TargetRows(RunContext& context)
     : rows_(context.memory(), what), targets_(context.memory(), what), offsets_(context.memory(), what) {}
 
 void TargetRows::add(const Dataset& dataset, uint32_t row) {
-    const uint32_t target_row = look_up(target_ids(dataset), row);
+    const uint32_t target_row = dataset.target_ids()[row];
     rows_.push_back(row);
     targets_.push_back(dataset.target[target_row]);
     if (dataset.offset) offsets_.push_back(dataset.offset->numbers[target_row]);
@@ -72,11 +61,9 @@ CalibrationRows::CalibrationRows(Dataset& dataset, bool others_choose, uint64_t 
                                  RunContext& context)
     : TargetRows(context) {
     if (dataset.holdout_table < 0) return;
-    const uint32_t* const ids = target_ids(dataset);
     const auto is_held_out = [&](uint32_t row) {
-        const uint32_t* const holdout_ids = dataset.tables[dataset.holdout_table].ids();
-        return static_cast<Role>(dataset.holdout[look_up(holdout_ids, row)]) == Role::holdout &&
-               (dataset.weight.empty() || dataset.weight[look_up(ids, row)] > 0);
+        const RowIds holdout_ids = dataset.holdout_ids();
+        return static_cast<Role>(dataset.holdout[holdout_ids[row]]) == Role::holdout && dataset.weight_of(row) > 0;
     };
     if (others_choose)
         take_half(dataset, is_held_out, seed, team, context);
@@ -91,17 +78,16 @@ void CalibrationRows::take_half(Dataset& dataset, const std::function<bool(uint3
     const Buffer<uint32_t> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
     Buffer<uint8_t> calibrates(context.memory(), what, dataset.tables[dataset.target_table].rows, 0);
     for (size_t i = 1; i < held_out.size(); i += 2) calibrates[held_out[i]] = 1;
-    const uint32_t* const ids = target_ids(dataset);
+    const RowIds ids = dataset.target_ids();
     context.for_each(dataset.rows, 2, [&](uint64_t i) {
         const auto row = static_cast<uint32_t>(i);
-        if (is_held_out(row) && calibrates[look_up(ids, row)]) add(dataset, row);
+        if (is_held_out(row) && calibrates[ids[row]]) add(dataset, row);
     });
     taken_ = size();
     if (dataset.holdout_table != dataset.target_table) give_roles_to_join_rows(dataset, context);
-    const uint32_t* const holdout_ids = dataset.tables[dataset.holdout_table].ids();
-    context.for_each(size(), 1, [&](uint64_t i) {
-        dataset.holdout[look_up(holdout_ids, rows()[i])] = static_cast<uint8_t>(Role::ignored);
-    });
+    const RowIds holdout_ids = dataset.holdout_ids();
+    context.for_each(
+        size(), 1, [&](uint64_t i) { dataset.holdout[holdout_ids[rows()[i]]] = static_cast<uint8_t>(Role::ignored); });
 }
 
 template <class Start>

@@ -2,7 +2,6 @@
 // out of fold. Some rows may be spared: they are in no fold, and no training without a fold knows them.
 #pragma once
 
-#include "core/boosting/booster.hpp"
 #include "core/boosting/calibration_rows.hpp"
 
 namespace btml::boosting {
@@ -16,6 +15,7 @@ class CrossFitting {
                  RunContext& context);
 
     size_t folds() const { return parts_.size() - 1; }
+    uint64_t all_rows() const; // of the folds, and spared ones
     const TargetRows& rows(size_t fold) const { return parts_[fold]; }
     const TargetRows& spared() const { return parts_.back(); }
     // Returns the folds, and after them the rows that are spared.
@@ -29,20 +29,12 @@ class CrossFitting {
     Dataset all(const Buffer<double>& target) const;
 
   private:
-    Dataset with_roles(Buffer<uint8_t> roles) const;
-    Dataset with_targets(Buffer<uint8_t> roles, const Buffer<double>& target) const;
-    void put(Role role, const TargetRows& some, Buffer<uint8_t>& roles) const;
-    Buffer<uint8_t> roles_without(size_t fold) const;
-    Buffer<uint8_t> roles_of_all() const;
+    Dataset with_targets(const Buffer<double>& target) const;
+    Buffer<uint8_t> roles(std::optional<size_t> without = {}) const;
 
     RunContext& context_;
-    Dataset kept_; // without columns of features
+    Dataset kept_; // without values of features
     std::vector<TargetRows> parts_;
 };
-
-// Returns the trees of the first iterations of a model with one score.
-inline std::span<const Tree> first_trees(const Model& model, size_t iterations) {
-    return std::span(model.trees).first(std::min(iterations, model.trees.size()));
-}
 
 } // namespace btml::boosting

@@ -45,8 +45,7 @@ Options options_of_logarithms(const Options& options) {
 // alike may all have it; else 0.
 double step_of(const Buffer<double>& targets, RunContext& context) {
     static constexpr double min_part = 0.2;
-    Buffer<double> sorted(context.memory(), what, targets.size()), steps(context.memory(), what);
-    std::copy(targets.begin(), targets.end(), sorted.begin());
+    Buffer<double> sorted = targets.copy(context), steps(context.memory(), what);
     std::sort(sorted.begin(), sorted.end(), [&](double a, double b) {
         context.worked(1);
         return a < b;
@@ -86,32 +85,40 @@ DeviationTraining::DeviationTraining(const Dataset& dataset, size_t folds, size_
 
 void DeviationTraining::find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team) {
     options.trees = static_cast<int>(model.iterations());
-    for (size_t fold = 0; fold < fitting_.folds(); fold++) {
-        const auto share = Share::of(context_, fold, fitting_.folds());
-        const std::string phase = format("trees without fold %zu of %zu", fold + 1, fitting_.folds());
-        try {
-            Training training(fitting_.without(fold), data, options, team, context_, phase.c_str());
-            training.grow(model.iterations());
-            errors_.push_back(
-                fitting_.rows(fold).residuals(training.model(), training.model().trees, data, team, context_));
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::out_of_range) throw;
-            refuse_fold(error);
-        }
+    try {
+        FoldTrainings trainings(
+            fitting_.folds(), [&](size_t fold) { return fitting_.without(fold); }, options, data, "trees out of fold",
+            team, context_);
+        trainings.grow_all();
+        for (size_t fold = 0; fold < fitting_.folds(); fold++)
+            errors_.push_back(fitting_.rows(fold).residuals(trainings.model(fold), trainings.model(fold).trees, data,
+                                                            team, context_));
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::out_of_range) throw;
+        refuse_fold(error);
     }
+}
+
+// Folds count by their rows.
+std::vector<double> DeviationTraining::fold_weights() const {
+    std::vector<double> weights;
+    for (size_t fold = 0; fold < fitting_.folds(); fold++)
+        weights.push_back(static_cast<double>(fitting_.rows(fold).rows().size()));
+    return weights;
 }
 
 Model DeviationTraining::find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team) {
     FoldTrainings trainings(
-        fitting_, [&](size_t fold) { return fitting_.without(fold); }, without_choices(options), data,
+        fitting_.folds(), [&](size_t fold) { return fitting_.without(fold); }, without_choices(options), data,
         "trees out of fold", team, context_);
-    const size_t iterations = trainings.best_iterations(static_cast<size_t>(options.trees),
-                                                        static_cast<size_t>(options.early_stopping), min_progress);
+    const size_t iterations = trainings.best_iterations({.patience = static_cast<size_t>(options.early_stopping),
+                                                         .min_progress = min_progress,
+                                                         .weights = fold_weights()});
     for (size_t fold = 0; fold < fitting_.folds(); fold++) {
         const Model& model = trainings.model(fold);
         errors_.push_back(fitting_.rows(fold).residuals(model, first_trees(model, iterations), data, team, context_));
     }
-    Model mean = trainings.mean(iterations);
+    Model mean = trainings.mean(iterations, fitting_.all_rows());
     errors_.push_back(fitting_.spared().residuals(mean, mean.trees, data, team, context_));
     return mean;
 }
@@ -165,16 +172,15 @@ void DeviationTraining::learn(Model& model, const Options& options, const Calibr
     take_logarithms();
     for (FeatureBins& feature : data.features) feature.direction = 0;
     Options of_logarithms = options_of_logarithms(options);
-    const auto most = static_cast<size_t>(of_logarithms.trees);
     FoldTrainings trainings(
-        fitting_, [&](size_t fold) { return fitting_.without(fold, logarithms_); }, of_logarithms, data, phase, team,
-        context_);
+        fitting_.folds(), [&](size_t fold) { return fitting_.without(fold, logarithms_); }, of_logarithms, data, phase,
+        team, context_);
     const size_t iterations = [&] {
         const Share share(context_, 0, 0.5);
-        return trainings.best_iterations(most, patience);
+        return trainings.best_iterations({.patience = patience, .weights = fold_weights()});
     }();
     if (of_folds) {
-        Model mean = trainings.mean(iterations);
+        Model mean = trainings.mean(iterations, fitting_.all_rows());
         model.deviation = Deviation{.base = mean.bases[0], .trees = std::move(mean.trees)};
     } else {
         of_logarithms.trees = std::max(1, static_cast<int>(iterations));

@@ -36,6 +36,7 @@ class DeviationTraining {
     static constexpr double min_progress = 0.002; // of a loss, in as many as early_stopping says
 
     void find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team);
+    std::vector<double> fold_weights() const;
     Model find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team);
     void take_logarithms();
     void learn(Model& model, const Options& options, const CalibrationRows* held_out, bool of_folds, BinnedData& data,

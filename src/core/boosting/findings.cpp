@@ -80,12 +80,12 @@ std::optional<double> Examination::constant_target() const {
 // Says whether holds(bin) of every row to train on; stops at the first for which it does not.
 template <class Body>
 bool Examination::all_rows(const FeatureBins& feature, const Body& holds) const {
-    const uint32_t* const ids = data_.tables[feature.table].ids();
+    const RowIds ids = data_.tables[feature.table].ids();
     bool all = true;
     with_bins(data_, feature, [&](const auto& bin_of) {
         for (uint64_t row = 0; row < training_.rows() && all; row++) {
             context_.worked(1);
-            if (is_trained(row)) all = holds(bin_of(ids ? ids[row] : row));
+            if (is_trained(row)) all = holds(bin_of(ids[row]));
         }
     });
     return all;
@@ -137,13 +137,13 @@ std::vector<uint32_t> Examination::ranges_of(const FeatureBins& feature) const {
     if (feature.categorical && feature.values > max_ranges) return {};
     const uint64_t values = feature.values, max = feature.categorical ? values : sample_.size() / 3;
     const uint64_t ranges = std::min({values, uint64_t{max_ranges}, std::max<uint64_t>(max, 1)});
-    const uint32_t* const ids = data_.tables[feature.table].ids();
+    const RowIds ids = data_.tables[feature.table].ids();
     std::vector<uint32_t> of_rows;
     of_rows.reserve(sample_.size());
     with_bins(data_, feature, [&](const auto& bin_of) {
         for (const uint32_t row : sample_) {
             context_.worked(2);
-            const uint32_t bin = bin_of(ids ? ids[row] : row);
+            const uint32_t bin = bin_of(ids[row]);
             of_rows.push_back(
                 static_cast<uint32_t>(bin == feature.null_bin() ? ranges : uint64_t{bin} * ranges / values));
         }

@@ -1,7 +1,10 @@
 #include "core/boosting/fold_trainings.hpp"
 
+#include "core/base/worker_contexts.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
+
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <optional>
 
 namespace btml::boosting {
@@ -10,56 +13,46 @@ namespace {
 
 constexpr std::chrono::milliseconds between_polls{10};
 
-// Serves a training that one thread grows now and another one next. Only the main thread asks the outer context.
-class TrainingContext : public RunContext {
-  public:
-    TrainingContext(RunContext& outer, int threads, std::atomic<bool>& stopped)
-        : RunContext(outer.memory(), threads), outer_(outer), stopped_(stopped) {}
-    bool keep_going() override {
-        if (std::this_thread::get_id() == main_ && !outer_.keep_going()) stopped_ = true;
-        return !stopped_;
-    }
-    void progress(const char*, uint64_t, uint64_t) override {}
-    void note(std::string_view) override {}
-
-  private:
-    RunContext& outer_;
-    std::atomic<bool>& stopped_;
-    const std::thread::id main_ = std::this_thread::get_id();
-};
-
 } // namespace
 
+// A training that one thread grows now and another one next.
 struct FoldTrainings::Member {
-    TrainingContext context;
+    WorkerContext context;
     ThreadTeam team;
     Training training;
+    double seconds = 0;
 
-    Member(RunContext& outer, int threads, std::atomic<bool>& stopped, Dataset rows, const BinnedData& data,
-           const Options& options, const char* phase, size_t parallel)
-        : context(outer, threads, stopped),
+    Member(FoldTrainings& of, int threads, Dataset rows, const BinnedData& data, const Options& options,
+           size_t parallel)
+        : context(&of.context_, of.stopped_, of.context_.memory(), threads),
           team(context),
-          training(std::move(rows), data, options, team, context, phase, static_cast<int>(parallel)) {}
+          training(std::move(rows), data, options, team, context, of.phase_, static_cast<int>(parallel)) {}
 };
 
 // Which training grows next, and whether the folds want more: known to all threads, and the same whichever is faster.
 class FoldTrainings::Growth {
   public:
-    Growth(FoldTrainings& of, size_t most, size_t patience, double min_progress)
-        : of_(of), most_(most), patience_(patience), min_progress_(min_progress), folds_(of.members_.size()) {
+    Growth(FoldTrainings& of, const FoldStopping& stopping)
+        : of_(of),
+          stopping_(stopping),
+          all_weights_(std::accumulate(stopping.weights.begin(), stopping.weights.end(), 0.0)),
+          folds_(of.members_.size()),
+          best_(stopping.first),
+          progressed_(stopping.first),
+          next_(stopping.first) {
         for (size_t f = 0; f < folds_.size(); f++)
-            folds_[f].losses.push_back(*of_.members_[f]->training.model().baseline->holdout_loss);
+            folds_[f].values.push_back(of_.members_[f]->training.model().baseline->value());
         compare();
     }
 
     size_t best() const { return best_; }
+    size_t compared() const { return next_ - 1; }
 
     // Grows what there is to grow, beside other threads. worker: 0 is the main thread.
     void run(int worker) {
         try {
             while (const std::optional<size_t> fold = take(worker == 0)) {
-                Training& training = of_.members_[*fold]->training;
-                training.grow(training.log().size() + 1);
+                grow(*fold);
                 give_back(*fold);
             }
         } catch (const Cancelled&) {
@@ -74,7 +67,7 @@ class FoldTrainings::Growth {
 
     // By the main thread, while others grow.
     void poll() {
-        of_.context_.share_progress(of_.phase_, compared_, most_);
+        of_.context_.share_progress(of_.phase_, next_, of_.most_);
         if (of_.context_.keep_going()) return;
         stop();
         throw Cancelled{};
@@ -82,12 +75,19 @@ class FoldTrainings::Growth {
 
   private:
     struct Fold {
-        std::vector<double> losses; // by iteration from 0
-        bool is_growing = false, has_ended = false;
+        std::vector<double> values; // by iteration from 0
+        bool is_growing = false;
     };
 
     // Iterations that are wanted whatever comes.
-    size_t wanted() const { return std::min(most_, progressed_ + patience_); }
+    size_t wanted() const { return std::min(of_.most_, progressed_ + stopping_.patience); }
+
+    void grow(size_t number) {
+        Member& member = *of_.members_[number];
+        const Stopwatch watch(member.seconds);
+        const auto grow = [&] { member.training.grow(folds_[number].values.size()); };
+        of_.names_.empty() ? grow() : in_fold(of_.names_[number], grow);
+    }
 
     // Returns the fold of the training that is furthest behind, of those that wait; none once there is nothing to do.
     std::optional<size_t> take(bool is_main) {
@@ -102,8 +102,8 @@ class FoldTrainings::Growth {
             std::optional<size_t> next;
             for (size_t f = 0; f < folds_.size(); f++) {
                 const Fold& fold = folds_[f];
-                if (fold.is_growing || fold.has_ended || fold.losses.size() > wanted()) continue;
-                if (!next || fold.losses.size() < folds_[*next].losses.size()) next = f;
+                if (fold.is_growing || fold.values.size() > wanted()) continue;
+                if (!next || fold.values.size() < folds_[*next].values.size()) next = f;
             }
             if (next) {
                 folds_[*next].is_growing = true;
@@ -114,12 +114,10 @@ class FoldTrainings::Growth {
     }
 
     void give_back(size_t number) {
-        const std::vector<LogEntry>& log = of_.members_[number]->training.log();
         const std::lock_guard lock(mutex_);
         Fold& fold = folds_[number];
         fold.is_growing = false;
-        fold.has_ended = log.size() < fold.losses.size(); // nothing is left to learn
-        if (!fold.has_ended) fold.losses.push_back(*log.back().holdout_loss);
+        fold.values.push_back(of_.members_[number]->training.log()[fold.values.size() - 1].value());
         compare();
         changed_.notify_all();
     }
@@ -130,73 +128,99 @@ class FoldTrainings::Growth {
         changed_.notify_all();
     }
 
+    // Returns the mean of the folds' values after so many iterations; none where a fold has not come so far.
+    std::optional<double> mean_of(size_t iterations) const {
+        double sum = 0;
+        for (size_t f = 0; f < folds_.size(); f++) {
+            if (folds_[f].values.size() <= iterations) return std::nullopt;
+            sum += (stopping_.weights.empty() ? 1 : stopping_.weights[f]) * folds_[f].values[iterations];
+        }
+        return sum / (stopping_.weights.empty() ? static_cast<double>(folds_.size()) : all_weights_);
+    }
+
     // Looks at the iterations that all folds have.
     void compare() {
-        const auto have = [&](size_t iterations) {
-            return std::all_of(folds_.begin(), folds_.end(),
-                               [&](const Fold& fold) { return fold.losses.size() > iterations; });
-        };
-        for (; compared_ <= wanted() && have(compared_); compared_++) {
-            double loss = 0;
-            for (size_t f = 0; f < folds_.size(); f++)
-                loss += static_cast<double>(of_.folds_.rows(f).rows().size()) * folds_[f].losses[compared_];
-            if (!(loss < least_)) continue;
-            least_ = loss;
-            best_ = compared_;
-            if (least_ > reference_ * (1 - min_progress_)) continue;
-            reference_ = least_;
-            progressed_ = compared_;
+        for (; next_ <= wanted(); next_++) {
+            const std::optional<double> mean = mean_of(next_);
+            if (!mean) break;
+            if (next_ > stopping_.first && !of_.is_better(*mean, best_mean_)) continue;
+            best_mean_ = *mean;
+            best_ = next_;
+            const bool progresses = stopping_.min_progress == 0 || next_ == stopping_.first ||
+                                    best_mean_ <= reference_ * (1 - stopping_.min_progress);
+            if (!progresses) continue;
+            reference_ = best_mean_;
+            progressed_ = next_;
         }
-        is_done_ = compared_ > wanted() || std::any_of(folds_.begin(), folds_.end(), [&](const Fold& fold) {
-                       return fold.has_ended && fold.losses.size() <= compared_;
-                   });
+        is_done_ = next_ > wanted();
     }
 
     FoldTrainings& of_;
-    const size_t most_, patience_;
-    const double min_progress_;
+    const FoldStopping& stopping_;
+    const double all_weights_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Fold> folds_;
-    size_t best_ = 0, progressed_ = 0;
-    std::atomic<size_t> compared_{0}; // iterations; progress shows it
-    double least_ = std::numeric_limits<double>::infinity(), reference_ = least_;
+    size_t best_, progressed_;
+    std::atomic<size_t> next_; // to be compared; progress shows it
+    double best_mean_ = 0, reference_ = 0;
     bool is_done_ = false;
     std::atomic<bool> has_failed_{false}; // other than by being cancelled
 };
 
-FoldTrainings::FoldTrainings(const CrossFitting& folds, const std::function<Dataset(size_t)>& without,
-                             const Options& options, const BinnedData& data, const char* phase, ThreadTeam& team,
-                             RunContext& context)
-    : folds_(folds), phase_(phase), team_(team), context_(context) {
-    const auto count = static_cast<int>(folds.folds()), threads = team.size(), side_by_side = std::min(count, threads);
-    for (int fold = 0; fold < count; fold++)
-        members_.push_back(std::make_unique<Member>(
-            context, threads / side_by_side + (fold < threads % side_by_side ? 1 : 0), stopped_, without(fold), data,
-            options, phase, folds.folds() - static_cast<size_t>(fold)));
+FoldTrainings::FoldTrainings(size_t folds, const std::function<Dataset(size_t)>& without, const Options& options,
+                             const BinnedData& data, const char* phase, ThreadTeam& team, RunContext& context,
+                             std::span<const std::string> names)
+    : phase_(phase),
+      most_(static_cast<size_t>(options.trees)),
+      metric_(options.metric),
+      team_(team),
+      context_(context),
+      names_(names) {
+    const auto threads = static_cast<size_t>(team.size()), side_by_side = std::min(folds, threads);
+    for (size_t fold = 0; fold < folds; fold++) {
+        const size_t own_threads = threads / side_by_side + (fold < threads % side_by_side);
+        double seconds = 0;
+        const auto start = [&] {
+            const Stopwatch watch(seconds);
+            members_.push_back(std::make_unique<Member>(*this, static_cast<int>(own_threads), without(fold), data,
+                                                        options, folds - fold));
+        };
+        names.empty() ? start() : in_fold(names[fold], start);
+        members_.back()->seconds = seconds;
+    }
 }
 
 FoldTrainings::~FoldTrainings() = default;
 
-size_t FoldTrainings::best_iterations(size_t most, size_t patience, double min_progress) {
-    Growth growth(*this, most, patience, min_progress);
+bool FoldTrainings::is_better(double value, double than) const {
+    return metric_ ? boosting::is_better(*metric_, value, than) : value < than;
+}
+
+size_t FoldTrainings::best_iterations(const FoldStopping& stopping) {
+    Growth growth(*this, stopping);
     const size_t side_by_side = std::min(members_.size(), static_cast<size_t>(team_.size()));
     team_.for_each(
         side_by_side, [&](size_t, int worker) { growth.run(worker); }, [&] { growth.poll(); });
+    compared_ = growth.compared();
     return growth.best();
 }
 
+void FoldTrainings::grow_all() {
+    best_iterations({.patience = most_});
+}
+
 // A mean takes its share of each training's leaves, and of what splits gained a row.
-Model FoldTrainings::mean(size_t iterations) const {
+Model FoldTrainings::mean(size_t iterations, uint64_t rows) const {
     Model mean = model(0);
     mean.trees.clear();
     mean.log.clear();
     mean.baseline.reset();
     mean.bases = {0};
-    mean.rows = mean.holdout_rows = 0;
-    for (const TargetRows& part : folds_.parts()) mean.rows += part.rows().size();
-    const double share = 1 / static_cast<double>(folds_.folds());
-    for (size_t f = 0; f < folds_.folds(); f++) {
+    mean.rows = rows;
+    mean.holdout_rows = 0;
+    const double share = 1 / static_cast<double>(size());
+    for (size_t f = 0; f < size(); f++) {
         const Model& one = model(f);
         const double of_gain = share * static_cast<double>(mean.rows) / static_cast<double>(one.rows);
         mean.bases[0] += share * one.bases[0];
@@ -214,6 +238,10 @@ Model FoldTrainings::mean(size_t iterations) const {
 
 const Model& FoldTrainings::model(size_t fold) const {
     return members_[fold]->training.model();
+}
+
+double FoldTrainings::seconds(size_t fold) const {
+    return members_[fold]->seconds;
 }
 
 } // namespace btml::boosting

@@ -82,7 +82,7 @@ std::vector<int32_t> WarmStart::match_features(const Dataset& dataset) const {
         if (found == dataset.features.end())
             refuse("The source needs every feature of start, and may have others.",
                    "feature \"%s\" of start is not a feature of the source", feature.name.c_str());
-        const bool categorical = found->kind == FeatureKind::category;
+        const bool categorical = found->categorical;
         if (found->type != feature.type || categorical != feature.categorical)
             refuse("Cast the column, or name it in categorical as it was for start.",
                    "feature \"%s\" is of type %s, in start of type %s", feature.name.c_str(),

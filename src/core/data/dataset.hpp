@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
+#include "core/data/feature.hpp"
 #include "core/numbers/number.hpp"
 
 #include <cstdint>
@@ -16,21 +17,40 @@ enum class TargetKind : uint8_t { number, boolean, label };
 
 inline constexpr size_t max_labels = 1000;
 
-enum class FeatureKind { number, category };
-
-struct FeatureColumn {
+// A feature with its values, which are those of rows of a table.
+struct FeatureColumn : Feature {
     static constexpr uint32_t null_code = UINT32_MAX;
 
-    std::string name;
-    std::string type; // SQL type name, kept in the model
-    FeatureKind kind;
-    int table;              // index into Dataset::tables
-    Buffer<double> numbers; // kind number: one per table row, null_number for NULL; may be infinite or NaN
-    Buffer<uint32_t> codes; // kind category: one per table row, null_code for NULL
-    std::vector<std::string>
-        categories;    // kind category: distinct labels in CategoryOrder(type); a code is an index here
-    int direction = 0; // 1: predictions must never fall as it grows; −1: never grow
-    std::vector<double> thresholds = {}; // kind number: bins must tell apart what lies on both sides of these
+    // Makes a column without values.
+    FeatureColumn(MemoryBudget& budget, Feature feature, int table_, int direction_ = 0)
+        : Feature(std::move(feature)),
+          table(table_),
+          direction(direction_),
+          numbers(budget, "features"),
+          codes(budget, "features") {}
+
+    int table;                      // index into Dataset::tables
+    int direction;                  // 1: predictions must never fall as it grows; −1: never grow
+    Buffer<double> numbers;         // one per table row, null_number for NULL; may be infinite or NaN
+    Buffer<uint32_t> codes;         // of what is categorical: one per table row, null_code for NULL
+    std::vector<double> thresholds; // of numbers: bins must tell apart what lies on both sides of these
+
+    size_t rows() const { return categorical ? codes.size() : numbers.size(); }
+};
+
+// Says where rows of the join are in one of its tables.
+class RowIds {
+  public:
+    // ids: null where row i of the join is row i of the table.
+    RowIds(const uint32_t* ids = nullptr) : ids_(ids) {}
+
+    uint32_t operator[](uint64_t row) const { return ids_ ? ids_[row] : static_cast<uint32_t>(row); }
+    // Says whether they are other numbers than those of the rows of the join.
+    explicit operator bool() const { return ids_ != nullptr; }
+    const uint32_t* data() const { return ids_; }
+
+  private:
+    const uint32_t* ids_;
 };
 
 struct DataTable {
@@ -38,12 +58,14 @@ struct DataTable {
     Buffer<uint32_t> row_ids;       // the table's row in each row of the join; empty: row i of the join is row i here
     const uint32_t* lent = nullptr; // row_ids of another dataset that outlives this one
 
-    // Null where row i of the join is row i here.
-    const uint32_t* ids() const { return lent ? lent : row_ids.empty() ? nullptr : row_ids.data(); }
+    RowIds ids() const { return lent ? lent : row_ids.empty() ? nullptr : row_ids.data(); }
 };
 
 struct Dataset {
-    uint64_t rows = 0; // of the join; at most 2^32 − 2
+    // Makes a dataset without tables and columns. rows: of the join.
+    Dataset(MemoryBudget& budget, uint64_t rows);
+
+    uint64_t rows; // of the join; at most 2^32 − 2
     std::vector<DataTable> tables;
     std::vector<FeatureColumn> features; // in the order of the source's columns
     int target_table = 0;
@@ -58,6 +80,22 @@ struct Dataset {
     std::optional<Buffer<uint32_t>> query = {}; // per row of target_table: the group that it is ranked in
     std::optional<FeatureColumn> fold = {};     // the fold that a row is scored in; NULL: none
     std::optional<Buffer<uint64_t>> row_hashes = {}; // per row of the join: a number made of its content
+
+    // Adds a table and returns its number. lent: the rows' ids, which outlive this; null: its rows are those of the
+    // join.
+    int add_table(uint64_t table_rows, const uint32_t* lent = nullptr);
+    // Says whose rows the numbers in `holdout` are, and weights and targets: rows of these tables of the join.
+    RowIds target_ids() const { return tables[static_cast<size_t>(target_table)].ids(); }
+    RowIds holdout_ids() const {
+        return holdout_table < 0 ? RowIds() : tables[static_cast<size_t>(holdout_table)].ids();
+    }
+    RowIds ids_of(const FeatureColumn& column) const { return tables[static_cast<size_t>(column.table)].ids(); }
+    double weight_of(uint64_t row) const { return weight.empty() ? 1 : weight[target_ids()[row]]; } // of the join
+    // Returns a dataset of the same rows, whose ids this one lends, with copies of the targets and of what goes with
+    // them. Its features have no values, which bins hold, and nothing is held out.
+    Dataset copy_of_targets(RunContext& context) const;
+    // Says for each row of the join what it is.
+    void hold_out(Buffer<uint8_t> rows_of_join);
 };
 
 // Error invalid_argument where no row of a join with so many rows is left to train on.

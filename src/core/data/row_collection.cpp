@@ -183,15 +183,10 @@ Dataset RowCollection::dataset(RunContext& context) const {
     MemoryBudget& budget = context.memory();
     const uint64_t count = rows();
     const size_t wide = width();
-    Dataset dataset{.rows = count,
-                    .tables = {},
-                    .features = {},
-                    .target_table = 0,
-                    .target = Buffer<double>(budget, "the target", count),
-                    .weight = Buffer<double>(budget, "weights", shape_.weighted ? count : 0),
-                    .holdout_table = -1,
-                    .holdout = Buffer<uint8_t>(budget, "holdout flags")};
-    dataset.tables.push_back({count, Buffer<uint32_t>(budget, "row ids")});
+    Dataset dataset(budget, count);
+    dataset.target.resize(count);
+    dataset.weight.resize(shape_.weighted ? count : 0);
+    dataset.add_table(count);
     std::vector<size_t> order(labels());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return label(a) < label(b); });
@@ -206,13 +201,8 @@ Dataset RowCollection::dataset(RunContext& context) const {
         if (shape_.weighted) dataset.weight[row] = values_[row * wide + 1];
     });
     for (uint32_t f = 0; f < features_; f++) {
-        FeatureColumn feature{"x" + std::to_string(f + 1),
-                              "double precision",
-                              FeatureKind::number,
-                              0,
-                              Buffer<double>(budget, "features", count),
-                              Buffer<uint32_t>(budget, "features"),
-                              {}};
+        FeatureColumn feature(budget, {"x" + std::to_string(f + 1), "double precision", false, {}}, 0);
+        feature.numbers.resize(count);
         const size_t place = wide - features_ + f;
         context.for_each(count, 4, [&](uint64_t row) { feature.numbers[row] = values_[row * wide + place]; });
         dataset.features.push_back(std::move(feature));

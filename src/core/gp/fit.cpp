@@ -205,10 +205,7 @@ struct Task {
 } // namespace
 
 std::vector<Feature> features_of(const Dataset& dataset) {
-    std::vector<Feature> features;
-    for (const FeatureColumn& column : dataset.features)
-        features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
-    return features;
+    return {dataset.features.begin(), dataset.features.end()};
 }
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {

@@ -6,8 +6,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr const char* what = "rows of boosted trees";
-
 // Fewer of many rows, which know more without a fold, and take longer.
 size_t folds_of(size_t rows) {
     constexpr size_t many = 16'384;
@@ -29,52 +27,27 @@ boosting::Options options_of_trees(uint64_t seed) {
     return boosting::completed(options, 0);
 }
 
-template <class T>
-Buffer<T> copy_of(const Buffer<T>& column, RunContext& context) {
-    Buffer<T> copied(context.memory(), what, column.size());
-    context.in_blocks(column.size(), 1, [&](uint64_t begin, uint64_t end) {
-        std::copy(column.begin() + begin, column.begin() + end, copied.begin() + begin);
-    });
-    return copied;
-}
-
-Dataset empty_dataset(uint64_t rows, RunContext& context) {
-    Dataset dataset{.rows = rows,
-                    .tables = {},
-                    .features = {},
-                    .target_table = 0,
-                    .target = Buffer<double>(context.memory(), what),
-                    .weight = Buffer<double>(context.memory(), what),
-                    .holdout_table = -1,
-                    .holdout = Buffer<uint8_t>(context.memory(), what)};
-    dataset.tables.push_back({rows, Buffer<uint32_t>(context.memory(), what)});
-    return dataset;
-}
-
 // Lends the ids of a table, or finds where they are lent.
-int table_of(const TrainingColumn& column, Dataset& dataset, RunContext& context) {
+int table_of(const TrainingColumn& column, Dataset& dataset) {
     if (!column.ids) return 0;
     const uint32_t* const ids = column.ids->data();
     const auto lent = std::find_if(dataset.tables.begin(), dataset.tables.end(),
                                    [&](const DataTable& table) { return table.lent == ids; });
-    const auto table = static_cast<int>(lent - dataset.tables.begin());
-    if (lent == dataset.tables.end())
-        dataset.tables.push_back(
-            {std::max(column.numbers.size(), column.codes.size()), Buffer<uint32_t>(context.memory(), what), ids});
-    return table;
+    return lent == dataset.tables.end() ? dataset.add_table(std::max(column.numbers.size(), column.codes.size()), ids)
+                                        : static_cast<int>(lent - dataset.tables.begin());
 }
 
 // Of rows that outlive it.
 Dataset dataset_of(const TrainingColumns& rows, const std::vector<Feature>& features, RunContext& context) {
-    Dataset dataset = empty_dataset(rows.rows(), context);
-    dataset.target = copy_of(rows.target, context);
-    dataset.weight = copy_of(rows.weight, context);
+    Dataset dataset(context.memory(), rows.rows());
+    dataset.add_table(rows.rows());
+    dataset.target = rows.target.copy(context);
+    dataset.weight = rows.weight.copy(context);
     for (size_t f = 0; f < features.size(); f++) {
-        const auto& [name, type, categorical, categories] = features[f];
-        const int table = table_of(rows.features[f], dataset, context);
-        dataset.features.push_back({name, type, categorical ? FeatureKind::category : FeatureKind::number, table,
-                                    copy_of(rows.features[f].numbers, context),
-                                    copy_of(rows.features[f].codes, context), categories});
+        FeatureColumn column(context.memory(), features[f], table_of(rows.features[f], dataset));
+        column.numbers = rows.features[f].numbers.copy(context);
+        column.codes = rows.features[f].codes.copy(context);
+        dataset.features.push_back(std::move(column));
     }
     return dataset;
 }
@@ -128,13 +101,12 @@ TreesFit fit_trees(const TrainingColumns& rows, const std::vector<Feature>& feat
 }
 
 uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunContext& context) {
-    Dataset dataset = empty_dataset(rows, context);
+    Dataset dataset(context.memory(), rows);
+    dataset.add_table(rows);
     uint64_t copied = 2 * sizeof(double) * rows; // targets and weights
-    for (const auto& [name, type, categorical, categories] : features) {
-        dataset.features.push_back({name, type, categorical ? FeatureKind::category : FeatureKind::number, 0,
-                                    Buffer<double>(context.memory(), what), Buffer<uint32_t>(context.memory(), what),
-                                    categories});
-        copied += rows * (categorical ? sizeof(uint32_t) : sizeof(double));
+    for (const Feature& feature : features) {
+        dataset.features.emplace_back(context.memory(), feature, 0);
+        copied += rows * (feature.categorical ? sizeof(uint32_t) : sizeof(double));
     }
     static constexpr uint64_t bytes_of_node = 64; // to predict with, of trees for the mean and for the deviation
     const boosting::Options options = options_of_trees(0);

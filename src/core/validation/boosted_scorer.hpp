@@ -1,7 +1,7 @@
 // Scores boosted trees on folds of rows that are binned once.
 #pragma once
 
-#include "core/boosting/booster.hpp"
+#include "core/boosting/fold_trainings.hpp"
 #include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/validation/folds.hpp"
 #include "core/validation/scorer.hpp"
@@ -18,7 +18,8 @@ class BoostedScorer : public Scorer {
     // memory_limit before the work starts.
     BoostedScorer(Dataset dataset, const Folds& folds, std::vector<boosting::Options> trials, RunContext& context);
 
-    // Where a trial has early_stopping, the folds grow side by side, until so many trees brought no better mean.
+    // Folds grow side by side, where the memory allows. Where a trial has early_stopping, they do so until that many
+    // trees brought no better mean.
     std::vector<Curve> curves(size_t trial, size_t begin, size_t end, double share, const std::string& phase) override;
     bool folds_are_apart(size_t trial) const override { return trials_[trial].early_stopping == 0; }
     bool has_trees() const override { return true; }
@@ -36,11 +37,7 @@ class BoostedScorer : public Scorer {
     std::set<int> distinct_max_bins() const;
     void bin();
     Dataset with_roles(Buffer<uint8_t> roles);
-    std::unique_ptr<boosting::Training> start(const boosting::Options& options, Buffer<uint8_t> roles,
-                                              const char* phase, int parallel);
-    Curve curve(size_t fold, const boosting::Options& options, const std::string& phase);
-    std::vector<Curve> side_by_side(size_t begin, size_t end, int patience, const boosting::Options& options,
-                                    const std::string& phase);
+    size_t side_by_side(const boosting::Options& options) const;
 
     RunContext& context_;
     ThreadTeam team_;
@@ -50,17 +47,5 @@ class BoostedScorer : public Scorer {
     std::map<int, boosting::BinnedData> bins_; // by max_bins
     boosting::Findings findings_;
 };
-
-// Runs what trains and scores a fold, which the DETAIL of errors then names.
-template <class Body>
-auto in_fold(const std::string& name, const Body& body) {
-    try {
-        return body();
-    } catch (const Error& error) {
-        if (error.code() == ErrorCode::memory_limit) throw;
-        const std::string detail = error.detail().empty() ? "" : error.detail() + " ";
-        throw Error(error.code(), error.message(), detail + format("It was fold \"%s\".", name.c_str()), error.hint());
-    }
-}
 
 } // namespace btml::validation

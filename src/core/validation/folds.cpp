@@ -14,10 +14,10 @@ namespace {
 constexpr const char* what = "folds of rows";
 
 void withhold(const Dataset& dataset, const std::string& holdout, Buffer<uint16_t>& of_row, RunContext& context) {
-    const uint32_t* const ids = dataset.holdout_table < 0 ? nullptr : dataset.tables[dataset.holdout_table].ids();
+    const RowIds ids = dataset.holdout_ids();
     uint64_t withheld = 0;
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
-        const bool held_out = dataset.holdout_table >= 0 && dataset.holdout[row_of(ids, row)];
+        const bool held_out = dataset.holdout_table >= 0 && dataset.holdout[ids[row]];
         of_row[row] = held_out ? Folds::withheld : Folds::always;
         withheld += held_out;
     });
@@ -31,9 +31,9 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
     const FeatureColumn& column = *dataset.fold;
     check_fold_count(column.name, column.categories.size());
     folds.names = column.categories;
-    const uint32_t* const ids = dataset.tables[column.table].ids();
+    const RowIds ids = dataset.ids_of(column);
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
-        const uint32_t code = column.codes[row_of(ids, row)];
+        const uint32_t code = column.codes[ids[row]];
         if (folds.of_row[row] != Folds::withheld && code != FeatureColumn::null_code)
             folds.of_row[row] = static_cast<uint16_t>(code);
     });
@@ -48,7 +48,7 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
 // A row of the target's table that were trained on and scored in one fold, or withheld in some rows of the join and not
 // in others, would tell its own target.
 void check_whole(const Dataset& dataset, const std::string& holdout, const Folds& folds, RunContext& context) {
-    const uint32_t* const ids = dataset.tables[dataset.target_table].ids();
+    const RowIds ids = dataset.target_ids();
     if (!ids) return;
     static constexpr uint32_t unseen = UINT32_MAX;
     Buffer<uint32_t> fold_of(context.memory(), what, dataset.target.size(), unseen);

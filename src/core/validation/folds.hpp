@@ -24,17 +24,12 @@ struct Folds {
     Buffer<uint8_t> final_roles(bool scored, RunContext& context) const;
 };
 
-// Returns the row of a table in a row of the join; ids: of the table, null where both are the same.
-inline size_t row_of(const uint32_t* ids, uint64_t row) {
-    return ids ? ids[row] : row;
-}
-
 // Calls body(row of the join, row of the target's table) for the rows that are not withheld and weigh something.
 template <class Body>
 void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunContext& context, const Body& body) {
-    const uint32_t* const target_ids = dataset.tables[dataset.target_table].ids();
+    const RowIds target_ids = dataset.target_ids();
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
-        const size_t at = row_of(target_ids, row);
+        const size_t at = target_ids[row];
         if (of_row[row] != Folds::withheld && (dataset.weight.empty() || dataset.weight[at] > 0)) body(row, at);
     });
 }

@@ -1,11 +1,11 @@
 #include "core/validation/gp_scorer.hpp"
 
+#include "core/base/worker_contexts.hpp"
+#include "core/boosting/fold_trainings.hpp"
 #include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/gp/fit.hpp"
 #include "core/gp/gp_predictor.hpp"
 #include "core/numbers/exact_sum.hpp"
-#include "core/validation/boosted_scorer.hpp"
-#include "core/validation/fold_context.hpp"
 
 namespace btml::validation {
 
@@ -22,19 +22,18 @@ struct Subset {
 };
 
 Buffer<uint32_t> rows_of(const Dataset& dataset, const Buffer<uint8_t>& roles, Role role, RunContext& context) {
-    const uint32_t* const ids = dataset.tables[dataset.target_table].ids();
     Buffer<uint32_t> rows(context.memory(), "rows of a fold");
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
-        if (static_cast<Role>(roles[row]) == role && (dataset.weight.empty() || dataset.weight[row_of(ids, row)] > 0))
+        if (static_cast<Role>(roles[row]) == role && dataset.weight_of(row) > 0)
             rows.push_back(static_cast<uint32_t>(row));
     });
     return rows;
 }
 
 template <class T>
-Buffer<T> pick(const Buffer<T>& column, const uint32_t* ids, const Buffer<uint32_t>& rows, RunContext& context) {
+Buffer<T> pick(const Buffer<T>& column, RowIds ids, const Buffer<uint32_t>& rows, RunContext& context) {
     Buffer<T> picked(context.memory(), "columns of a fold", rows.size());
-    context.for_each(rows.size(), 4, [&](uint64_t i) { picked[i] = column[row_of(ids, rows[i])]; });
+    context.for_each(rows.size(), 4, [&](uint64_t i) { picked[i] = column[ids[rows[i]]]; });
     return picked;
 }
 
@@ -57,29 +56,15 @@ std::vector<double> renumber(FeatureColumn& column, const std::vector<std::strin
 }
 
 Subset subset_of(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context) {
-    const uint32_t* const target_ids = dataset.tables[dataset.target_table].ids();
-    Subset subset{{.rows = rows.size(),
-                   .tables = {},
-                   .features = {},
-                   .target_table = 0,
-                   .target = pick(dataset.target, target_ids, rows, context),
-                   .weight = Buffer<double>(context.memory(), "weights"),
-                   .holdout_table = -1,
-                   .holdout = Buffer<uint8_t>(context.memory(), "holdout flags")},
-                  {}};
-    subset.dataset.tables.push_back({rows.size(), Buffer<uint32_t>(context.memory(), "row ids")});
-    if (!dataset.weight.empty()) subset.dataset.weight = pick(dataset.weight, target_ids, rows, context);
+    Subset subset{Dataset(context.memory(), rows.size()), {}};
+    subset.dataset.add_table(rows.size());
+    subset.dataset.target = pick(dataset.target, dataset.target_ids(), rows, context);
+    if (!dataset.weight.empty()) subset.dataset.weight = pick(dataset.weight, dataset.target_ids(), rows, context);
     for (const FeatureColumn& feature : dataset.features) {
-        const uint32_t* const ids = dataset.tables[feature.table].ids();
-        FeatureColumn column{feature.name,
-                             feature.type,
-                             feature.kind,
-                             0,
-                             Buffer<double>(context.memory(), "features"),
-                             Buffer<uint32_t>(context.memory(), "features"),
-                             {},
-                             feature.direction};
-        if (feature.kind == FeatureKind::number)
+        const RowIds ids = dataset.ids_of(feature);
+        FeatureColumn column(context.memory(), {feature.name, feature.type, feature.categorical, {}}, 0,
+                             feature.direction);
+        if (!feature.categorical)
             column.numbers = pick(feature.numbers, ids, rows, context);
         else
             column.codes = pick(feature.codes, ids, rows, context);
@@ -93,8 +78,8 @@ void read_point(const Dataset& dataset, const std::vector<std::vector<double>>& 
                 std::span<double> point) {
     for (size_t f = 0; f < point.size(); f++) {
         const FeatureColumn& feature = dataset.features[f];
-        const size_t at = row_of(dataset.tables[feature.table].ids(), row);
-        if (feature.kind == FeatureKind::number)
+        const size_t at = dataset.ids_of(feature)[row];
+        if (!feature.categorical)
             point[f] = feature.numbers[at];
         else
             point[f] = feature.codes[at] == FeatureColumn::null_code ? null_number : codes[f][feature.codes[at]];
@@ -120,19 +105,19 @@ GpScorer::GpScorer(Dataset dataset, const Folds& folds, std::vector<gp::Options>
 
 double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::string& phase) {
     Subset train = subset_of(dataset_, rows_of(dataset_, roles, Role::train, context_), context_);
-    FoldContext inner(context_, phase);
+    std::atomic<bool> stop{false};
+    WorkerContext inner(&context_, stop, context_.memory(), context_.threads(), phase);
     gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], inner);
     const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, inner);
     const Reservation held(inner.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
     std::vector<HeldOutRow> scored;
     scored.reserve(rows.size());
-    const uint32_t* const ids = dataset_.tables[dataset_.target_table].ids();
+    const RowIds ids = dataset_.target_ids();
     gp::Predictor::for_each_point(
         fitted.model, rows.size(),
         [&](size_t i, std::span<double> features) { read_point(dataset_, train.codes, rows[i], features); },
         [&](size_t i, gp::Predictor& predictor, std::span<const double> features) {
-            const size_t at = row_of(ids, rows[i]);
-            const double target = dataset_.target[at], weight = dataset_.weight.empty() ? 1 : dataset_.weight[at];
+            const double target = dataset_.target[ids[rows[i]]], weight = dataset_.weight_of(rows[i]);
             const gp::Predictor::Score found = predictor.score(features, target);
             const double prediction = metric_ == GpMetric::mean_nll ? -found.log_density : found.mean;
             scored.push_back({target, prediction, weight, false});
@@ -150,8 +135,8 @@ std::vector<Curve> GpScorer::curves(size_t trial, size_t begin, size_t end, doub
         Curve curve;
         {
             const Stopwatch watch(curve.seconds);
-            curve.values.push_back(
-                in_fold(folds_.names[fold], [&] { return score(folds_.roles(fold, context_), trial, shown); }));
+            curve.values.push_back(boosting::in_fold(
+                folds_.names[fold], [&] { return score(folds_.roles(fold, context_), trial, shown); }));
         }
         curves.push_back(std::move(curve));
     }

@@ -94,18 +94,6 @@ class ServerPeers : public Coordinator {
     uint64_t round_ = 0;
 };
 
-FeatureColumn empty_column(const Feature& feature, int direction, RunContext& context) {
-    FeatureColumn column{feature.name,
-                         feature.type,
-                         feature.categorical ? FeatureKind::category : FeatureKind::number,
-                         0,
-                         Buffer<double>(context.memory(), "columns"),
-                         Buffer<uint32_t>(context.memory(), "columns"),
-                         {}};
-    column.direction = direction;
-    return column;
-}
-
 // What the servers read: the source, with the columns that a fit takes.
 class ShippedSource {
   public:
@@ -248,23 +236,19 @@ FitPlan describe_fit(const ShippedSource& source, const BoostRequest& request, O
 
 Dataset empty_dataset(const FitPlan& plan, RunContext& context) {
     const Model& model = plan.model;
-    Dataset dataset{.rows = 0,
-                    .tables = {},
-                    .features = {},
-                    .target_table = 0,
-                    .target = Buffer<double>(context.memory(), "target"),
-                    .weight = Buffer<double>(context.memory(), "weights"),
-                    .holdout_table = plan.has_holdout ? 0 : -1,
-                    .holdout = Buffer<uint8_t>(context.memory(), "holdout flags"),
-                    .labels = model.labels,
-                    .label_weights = model.label_weights};
-    dataset.tables.push_back({0, Buffer<uint32_t>(context.memory(), "row ids")});
+    Dataset dataset(context.memory(), 0);
+    dataset.holdout_table = plan.has_holdout ? 0 : -1;
+    dataset.labels = model.labels;
+    dataset.label_weights = model.label_weights;
+    dataset.add_table(0);
     for (size_t f = 0; f < model.features.size(); f++) {
+        FeatureColumn column(context.memory(),
+                             {model.features[f].name, model.features[f].type, model.features[f].categorical, {}}, 0,
+                             model.directions.empty() ? 0 : model.directions[f]);
         if (model.offset == static_cast<int32_t>(f))
-            dataset.offset = empty_column(model.features[f], 0, context);
+            dataset.offset = std::move(column);
         else
-            dataset.features.push_back(
-                empty_column(model.features[f], model.directions.empty() ? 0 : model.directions[f], context));
+            dataset.features.push_back(std::move(column));
     }
     return dataset;
 }

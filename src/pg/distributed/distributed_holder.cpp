@@ -195,17 +195,12 @@ class HeldFit {
     Dataset dataset(RunContext& context) {
         size_t number = 0, text = 0;
         const auto next = [&] { return std::move(numbers_[number++]); };
-        Dataset dataset{.rows = rows_,
-                        .tables = {},
-                        .features = {},
-                        .target_table = 0,
-                        .target = target(number, text, context),
-                        .weight = Buffer<double>(context.memory(), "weights"),
-                        .holdout_table = plan_.has_holdout ? 0 : -1,
-                        .holdout = Buffer<uint8_t>(context.memory(), "holdout flags"),
-                        .labels = plan_.model.labels,
-                        .label_weights = plan_.model.label_weights};
-        dataset.tables.push_back({rows_, Buffer<uint32_t>(context.memory(), "row ids")});
+        Dataset dataset(context.memory(), rows_);
+        dataset.target = target(number, text, context);
+        dataset.holdout_table = plan_.has_holdout ? 0 : -1;
+        dataset.labels = plan_.model.labels;
+        dataset.label_weights = plan_.model.label_weights;
+        dataset.add_table(rows_);
         if (plan_.is_weighted) dataset.weight = next();
         if (plan_.has_holdout) {
             const Buffer<double> flags = next();
@@ -215,13 +210,7 @@ class HeldFit {
         }
         const Model& model = plan_.model;
         const auto column = [&](const Feature& feature) {
-            FeatureColumn made{feature.name,
-                               feature.type,
-                               feature.categorical ? FeatureKind::category : FeatureKind::number,
-                               0,
-                               Buffer<double>(context.memory(), "columns"),
-                               Buffer<uint32_t>(context.memory(), "columns"),
-                               {}};
+            FeatureColumn made(context.memory(), {feature.name, feature.type, feature.categorical, {}}, 0);
             if (is_text(feature))
                 take_categories(texts_[text++], made, context);
             else if (feature.categorical)

@@ -163,37 +163,28 @@ Buffer<T> to_buffer(const std::vector<T>& values, RunContext& context) {
 }
 
 inline Dataset to_dataset(const PlainData& data, RunContext& context) {
-    Dataset dataset{.rows = data.rows,
-                    .tables = {},
-                    .features = {},
-                    .target_table = data.target_table,
-                    .target = to_buffer(data.target, context),
-                    .weight = to_buffer(data.weight, context),
-                    .holdout_table = data.holdout_table,
-                    .holdout = to_buffer(data.holdout, context)};
+    Dataset dataset(context.memory(), data.rows);
+    dataset.target_table = data.target_table;
+    dataset.target = to_buffer(data.target, context);
+    dataset.weight = to_buffer(data.weight, context);
+    dataset.holdout_table = data.holdout_table;
+    dataset.holdout = to_buffer(data.holdout, context);
     for (const PlainTable& table : data.tables) dataset.tables.push_back({table.rows, to_buffer(table.ids, context)});
     for (const PlainColumn& column : data.columns) {
-        FeatureColumn feature{column.name,
-                              column.categorical ? "text" : "double precision",
-                              column.categorical ? FeatureKind::category : FeatureKind::number,
-                              column.table,
-                              to_buffer(column.numbers, context),
-                              to_buffer(column.codes, context),
-                              {}};
+        FeatureColumn feature(context.memory(),
+                              {column.name, column.categorical ? "text" : "double precision", column.categorical, {}},
+                              column.table, column.direction);
+        feature.numbers = to_buffer(column.numbers, context);
+        feature.codes = to_buffer(column.codes, context);
         for (uint32_t code = 0; code < column.categories; code++) feature.categories.push_back(format("c%06u", code));
-        feature.direction = column.direction;
         dataset.features.push_back(std::move(feature));
     }
     for (size_t label = 0; label < data.labels; label++) dataset.labels.push_back(format("label %zu", label));
     dataset.label_weights = data.label_weights;
-    if (!data.offset.empty())
-        dataset.offset = FeatureColumn{"offset",
-                                       "double precision",
-                                       FeatureKind::number,
-                                       data.target_table,
-                                       to_buffer(data.offset, context),
-                                       to_buffer<uint32_t>({}, context),
-                                       {}};
+    if (!data.offset.empty()) {
+        dataset.offset.emplace(context.memory(), Feature{"offset", "double precision", false, {}}, data.target_table);
+        dataset.offset->numbers = to_buffer(data.offset, context);
+    }
     if (!data.query.empty()) dataset.query = to_buffer(data.query, context);
     return dataset;
 }

@@ -2,6 +2,7 @@
 
 #include "caught.hpp"
 
+#include "core/boosting/cross_fitting.hpp"
 #include "core/boosting/fold_trainings.hpp"
 
 #include <limits>
@@ -80,9 +81,13 @@ Found find(const PlainData& plain, size_t folds, const Options& options, size_t 
            RunContext& context) {
     Shared shared(plain, folds, context);
     FoldTrainings trainings(
-        shared.fitting, [&](size_t fold) { return shared.fitting.without(fold); }, options, shared.data, "trees",
-        shared.team, context);
-    const size_t iterations = trainings.best_iterations(static_cast<size_t>(options.trees), patience, min_progress);
+        folds, [&](size_t fold) { return shared.fitting.without(fold); }, options, shared.data, "trees", shared.team,
+        context);
+    std::vector<double> weights;
+    for (size_t fold = 0; fold < folds; fold++)
+        weights.push_back(static_cast<double>(shared.fitting.rows(fold).rows().size()));
+    const size_t iterations =
+        trainings.best_iterations({.patience = patience, .min_progress = min_progress, .weights = weights});
     std::vector<const Model*> models;
     for (size_t fold = 0; fold < folds; fold++) models.push_back(&trainings.model(fold));
     return found_of(iterations, models);
@@ -174,10 +179,10 @@ TEST(FoldTrainings, TheirMeanPredictsTheMean) {
     Options options;
     options.trees = 20;
     FoldTrainings trainings(
-        shared.fitting, [&](size_t fold) { return shared.fitting.without(fold); }, options, shared.data, "trees",
-        shared.team, context);
-    trainings.best_iterations(20, 20);
-    const Model mean = trainings.mean(7);
+        3, [&](size_t fold) { return shared.fitting.without(fold); }, options, shared.data, "trees", shared.team,
+        context);
+    trainings.grow_all();
+    const Model mean = trainings.mean(7, shared.fitting.all_rows());
     EXPECT_EQ(mean.trees.size(), 21u);
     EXPECT_EQ(mean.rows, trainings.model(0).rows + shared.fitting.rows(0).rows().size() + 40);
     const auto residuals = [&](const Model& model, std::span<const Tree> trees) {

@@ -94,15 +94,9 @@ Dataset materialise(const SampledTraining& training, const JoinRows& rows, RunCo
     const auto row = [&](const ColumnRef& place, uint64_t i) {
         return rows.row_ids[static_cast<size_t>(place.table)][i];
     };
-    MemoryBudget& memory = context.memory();
-    Dataset dataset{.rows = rows.rows,
-                    .tables = {},
-                    .features = {},
-                    .target = Buffer<double>(memory, "a test"),
-                    .weight = Buffer<double>(memory, "a test"),
-                    .holdout_table = training.plan.holdout ? 0 : -1,
-                    .holdout = Buffer<uint8_t>(memory, "a test")};
-    dataset.tables.push_back({rows.rows, Buffer<uint32_t>(memory, "a test")});
+    Dataset dataset(context.memory(), rows.rows);
+    dataset.holdout_table = training.plan.holdout ? 0 : -1;
+    dataset.add_table(rows.rows);
     for (uint64_t i = 0; i < rows.rows; i++) {
         dataset.target.push_back(training.column(training.plan.target).numbers[row(training.plan.target, i)]);
         if (!training.plan.holdout) continue;
@@ -112,13 +106,7 @@ Dataset materialise(const SampledTraining& training, const JoinRows& rows, RunCo
     for (const FeatureRef& feature : training.plan.features) {
         const DataColumn& from = training.column(feature.place);
         const bool category = from.kind == DataColumn::Kind::category;
-        FeatureColumn to{from.name,
-                         feature.type,
-                         category ? FeatureKind::category : FeatureKind::number,
-                         0,
-                         Buffer<double>(memory, "a test"),
-                         Buffer<uint32_t>(memory, "a test"),
-                         {}};
+        FeatureColumn to(context.memory(), {from.name, feature.type, category, {}}, 0);
         std::map<std::string, uint32_t> labels; // those that occur
         const auto code = [&](uint64_t i) { return from.codes[row(feature.place, i)]; };
         for (uint64_t i = 0; i < rows.rows && category; i++)

@@ -39,24 +39,16 @@ struct DataShape {
 };
 
 inline Dataset dataset_of(const std::vector<PlainRow>& rows, const DataShape& shape, RunContext& context) {
-    MemoryBudget& budget = context.memory();
-    Dataset data{.rows = rows.size(),
-                 .tables = {},
-                 .features = {},
-                 .target_table = 0,
-                 .target = Buffer<double>(budget, "target"),
-                 .weight = Buffer<double>(budget, "weight"),
-                 .holdout_table = shape.holdout ? 0 : -1,
-                 .holdout = Buffer<uint8_t>(budget, "holdout")};
-    data.tables.push_back({rows.size(), Buffer<uint32_t>(budget, "row ids")});
-    const auto feature = [&](const char* name, FeatureKind kind) {
-        data.features.push_back(
-            {name, "double precision", kind, 0, Buffer<double>(budget, "f"), Buffer<uint32_t>(budget, "f"), {}});
+    Dataset data(context.memory(), rows.size());
+    data.holdout_table = shape.holdout ? 0 : -1;
+    data.add_table(rows.size());
+    const auto feature = [&](Feature made) {
+        data.features.emplace_back(context.memory(), std::move(made), 0);
         return data.features.size() - 1;
     };
-    const size_t x1 = feature("x1", FeatureKind::number), x2 = feature("x2", FeatureKind::number);
-    const size_t kind = feature("kind", FeatureKind::category);
-    data.features[kind].categories = {"a", "b", "c", "d"};
+    const size_t x1 = feature({"x1", "double precision", false, {}}),
+                 x2 = feature({"x2", "double precision", false, {}});
+    const size_t kind = feature({"kind", "double precision", true, {"a", "b", "c", "d"}});
     for (const PlainRow& row : rows) {
         data.features[x1].numbers.push_back(row.x1);
         data.features[x2].numbers.push_back(row.x2);

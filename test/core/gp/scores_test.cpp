@@ -58,24 +58,12 @@ struct Points {
 
 // Some rows of the points to train on, others held out and known to the fit where it is to know them.
 Dataset dataset_of(const Points& points, size_t from, size_t to, size_t held_out, RunContext& context) {
-    MemoryBudget& memory = context.memory();
-    Dataset data{.rows = to - from,
-                 .tables = {},
-                 .features = {},
-                 .target_table = 0,
-                 .target = Buffer<double>(memory, "target"),
-                 .weight = Buffer<double>(memory, "weight"),
-                 .holdout_table = held_out > 0 ? 0 : -1,
-                 .holdout = Buffer<uint8_t>(memory, "holdout")};
-    data.tables.push_back({to - from, Buffer<uint32_t>(memory, "row ids")});
+    Dataset data(context.memory(), to - from);
+    data.holdout_table = held_out > 0 ? 0 : -1;
+    data.add_table(to - from);
     for (size_t f = 0; f < 3; f++) {
-        data.features.push_back({"x" + std::to_string(f),
-                                 "double precision",
-                                 FeatureKind::number,
-                                 0,
-                                 Buffer<double>(memory, "f"),
-                                 Buffer<uint32_t>(memory, "f"),
-                                 {}});
+        data.features.emplace_back(context.memory(), Feature{"x" + std::to_string(f), "double precision", false, {}},
+                                   0);
         for (size_t i = from; i < to; i++) data.features[f].numbers.push_back(points.x[i][f]);
     }
     for (size_t i = from; i < to; i++) {

@@ -134,9 +134,9 @@ TEST(Folds, LeaveOutRowsWithheldAndRowsOfNoWeight) {
 }
 
 FeatureColumn fold_column(const std::vector<uint32_t>& codes, std::vector<std::string> names, RunContext& context) {
-    return {
-        "part",          "text", FeatureKind::category, 0, to_buffer<double>({}, context), to_buffer(codes, context),
-        std::move(names)};
+    FeatureColumn column(context.memory(), {"part", "text", true, std::move(names)}, 0);
+    column.codes = to_buffer(codes, context);
+    return column;
 }
 
 TEST(Folds, AreTheValuesOfAColumn) {

@@ -1,9 +1,9 @@
 // Scores of Gaussian processes on folds against fits of the other rows by themselves.
 #include "boosting/boosting_data.hpp"
 
+#include "core/base/worker_contexts.hpp"
 #include "core/gp/fit.hpp"
 #include "core/gp/gp_predictor.hpp"
-#include "core/validation/fold_context.hpp"
 #include "core/validation/gp_scorer.hpp"
 
 namespace btml::validation {
@@ -100,10 +100,11 @@ TEST(GpScorer, ScoresAreThoseOfFitsOfTheOtherRows) {
     }
 }
 
-TEST(FoldContext, SharesTheMemoryAndNamesTheLimit) {
+TEST(WorkerContext, SharesTheMemoryAndNamesTheLimit) {
     QuietContext outer(1, 1000 * 1024);
     const Reservation before(outer.memory(), "a dataset", 600 * 1024);
-    FoldContext fold(outer, "fold 1 of 2");
+    std::atomic<bool> stop{false};
+    WorkerContext fold(&outer, stop, outer.memory(), 1, "fold 1 of 2");
     EXPECT_EQ(fold.memory().left(), outer.memory().left());
     const Reservation own(fold.memory(), "a model", 300 * 1024);
     EXPECT_EQ(fold.memory().left(), 100u * 1024);

@@ -27,10 +27,9 @@ const uint8_t* Columns::find(size_t feature, uint64_t rows) {
 }
 
 void Columns::fill(const FeatureBins& feature, Buffer<uint8_t>& bins) {
-    const uint32_t* const ids = data_.tables[feature.table].ids();
+    const RowIds ids = data_.tables[feature.table].ids();
     with_bins(data_, feature, [&](const auto& bin_of) {
-        for_each_row(team_, data_.rows,
-                     [&](size_t row, int) { bins[row] = static_cast<uint8_t>(bin_of(ids ? ids[row] : row)); });
+        for_each_row(team_, data_.rows, [&](size_t row, int) { bins[row] = static_cast<uint8_t>(bin_of(ids[row])); });
     });
 }
 

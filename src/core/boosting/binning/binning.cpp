@@ -301,14 +301,14 @@ class GroupPacker {
 size_t max_rows_to_sort(const Dataset& dataset) {
     size_t most = 0;
     for (const FeatureColumn& column : dataset.features)
-        if (column.kind == FeatureKind::number) most = std::max(most, column.numbers.size());
+        if (!column.categorical) most = std::max(most, column.numbers.size());
     return most;
 }
 
 // One feature's column of bins; frees the raw one unless it is kept.
 Buffer<uint8_t> bin_column(FeatureColumn& column, FeatureBins& feature, const Buffer<int64_t>& multiplicity,
                            int max_bins, bool keep, NumberBinner& numbers, ThreadTeam& team, RunContext& context) {
-    if (column.kind == FeatureKind::category) {
+    if (column.categorical) {
         feature.values = static_cast<uint32_t>(column.categories.size());
         Buffer<uint8_t> bins = make_column(column.codes.size(), bin_bytes(feature.size()), context, [&](auto* target) {
             write_categories(column.codes, feature.values, target, team);
@@ -335,8 +335,7 @@ BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, 
     BinnedData data;
     data.rows = dataset.rows;
     for (const FeatureColumn& column : dataset.features)
-        data.features.push_back({column.table, column.kind == FeatureKind::category,
-                                 static_cast<int8_t>(column.direction), 1, 0,
+        data.features.push_back({column.table, column.categorical, static_cast<int8_t>(column.direction), 1, 0,
                                  Buffer<double>(context.memory(), "thresholds"), 0, 0});
     NumberBinner numbers(team, context, max_rows_to_sort(dataset));
     size_t done = 0;

@@ -43,10 +43,10 @@ struct BinGroup {
 
 struct BinnedTable {
     uint64_t rows;
-    const uint32_t* row_ids; // which the dataset holds; null: row i of the join is row i here
+    RowIds row_ids; // which the dataset holds
     std::vector<size_t> groups;
 
-    const uint32_t* ids() const { return row_ids; }
+    RowIds ids() const { return row_ids; }
 };
 
 struct BinnedData {

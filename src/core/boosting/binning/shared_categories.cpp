@@ -67,7 +67,7 @@ std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, Fe
 
 void share_categories(Dataset& dataset, Peers& peers, RunContext& context, size_t max_categories) {
     for (FeatureColumn& column : dataset.features) {
-        if (column.kind != FeatureKind::category) continue;
+        if (!column.categorical) continue;
         // One too many says as much as all of them, of which there may be as many as rows.
         TextSet all(column.categories, max_categories + 1);
         peers.add_up(all);

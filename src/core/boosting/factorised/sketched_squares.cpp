@@ -39,8 +39,7 @@ uint64_t SketchedSquares::bytes(const Dataset& dataset, const GroupedJoin& join,
     uint64_t bins = 0;
     for (const FeatureColumn& column : dataset.features) {
         const uint64_t most = options.max_bins > 0 ? options.max_bins : column.numbers.size();
-        bins += 1 + (column.kind == FeatureKind::category ? column.categories.size()
-                                                          : std::min<uint64_t>(most, column.numbers.size()));
+        bins += 1 + (column.categorical ? column.categories.size() : std::min<uint64_t>(most, column.numbers.size()));
     }
     const SketchPlan plan = plan_sketches(options, bins, join.relations());
     uint64_t rows = 0;

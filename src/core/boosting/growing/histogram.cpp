@@ -160,7 +160,7 @@ template <class Sums>
 void HistogramBuilder::add_rows(Worker& worker, const ActiveTables& tables, const RowList& rows) {
     for (const ActiveTable& active : tables) {
         const BinnedTable& table = data_.tables[active.table];
-        const uint32_t* const ids = table.ids() ? rows_of(table.ids(), rows, worker.ids) : rows.list;
+        const uint32_t* const ids = table.ids() ? rows_of(table.ids().data(), rows, worker.ids) : rows.list;
         if (active.aggregate)
             // The rows of the table are bins of their own here.
             add_to_bins({.ids = nullptr,

@@ -60,10 +60,10 @@ void Records::copy_bins(const BinnedData& data, ThreadTeam& team) {
             for (size_t g = 0; g < data.groups.size(); g++) {
                 const BinGroup& group = data.groups[g];
                 if (!holds(group)) continue;
-                const uint32_t* const ids = data.tables[static_cast<size_t>(group.table)].ids();
+                const RowIds ids = data.tables[static_cast<size_t>(group.table)].ids();
                 with_width(group.width, [&](auto width) {
                     for (size_t row = first; row < last; row++)
-                        std::memcpy(line(row) + offsets_[g], group.data.data() + (ids ? ids[row] : row) * width, width);
+                        std::memcpy(line(row) + offsets_[g], group.data.data() + (ids[row]) * width, width);
                 });
             }
         }

@@ -22,7 +22,7 @@ class Estimate {
         std::vector<uint64_t> packing(dataset.tables.size(), 0);
         for (const FeatureColumn& column : dataset.features) {
             const uint64_t rows = dataset.tables[column.table].rows;
-            const bool number = column.kind == FeatureKind::number;
+            const bool number = !column.categorical;
             const uint64_t limit = max_bins > 0 ? max_bins : rows;
             const uint64_t values = number ? std::min(limit, rows) : column.categories.size();
             bins_ += rows * bin_bytes(values + 1);

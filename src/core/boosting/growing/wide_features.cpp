@@ -53,11 +53,11 @@ void WideFeatures::clear(size_t bins) {
 // body(rows, bin, worker) for the set's rows, list by list; bin(i) is the bin of rows[i].
 template <class Body>
 void WideFeatures::for_each_list(const RowSet& rows, const FeatureBins& feature, const Body& body) {
-    const uint32_t* const ids = data_.tables[feature.table].ids();
+    const RowIds ids = data_.tables[feature.table].ids();
     with_bins(data_, feature, [&](const auto& bin_of) {
         index_.for_each_list(rows, [&](const RowList& list, int worker) {
             body(
-                list, [&](size_t i) { return bin_of(ids ? ids[list[i]] : list[i]); }, worker);
+                list, [&](size_t i) { return bin_of(ids[list[i]]); }, worker);
         });
     });
 }

@@ -103,7 +103,7 @@ std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, siz
     const FeatureBins& feature = data_.features[number];
     const BinGroup& group = data_.groups[feature.group];
     const BinnedTable& table = data_.tables[feature.table];
-    const uint32_t* ids = table.ids();
+    const uint32_t* const ids = table.ids().data();
     std::pair<NodeRows, NodeRows> result;
     const auto apply = [&](const auto& go_left, const auto& address) {
         for (size_t part = 0; part < part_count; part++)

@@ -111,7 +111,7 @@ void DerivedScores::sum_weights() {
 }
 
 const double* DerivedScores::targets_of(const RowList& rows, double* room) const {
-    const uint32_t* const ids = training_.target_ids();
+    const RowIds ids = training_.target_ids();
     if (!ids) return &target_[rows.first];
     for (size_t i = 0; i < rows.count; i++) room[i] = target_[ids[rows.first + i]];
     return room;

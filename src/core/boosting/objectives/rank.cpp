@@ -282,8 +282,8 @@ uint64_t Rank::bytes(const Dataset& dataset, int threads, RunContext& context) c
     const Buffer<uint32_t>& query = *dataset.query;
     const uint64_t count = query.empty() ? 0 : *std::max_element(query.begin(), query.end()) + uint64_t{1};
     Buffer<uint32_t> rows(context.memory(), "rows by query", count, 0);
-    const uint32_t* const ids = dataset.tables[dataset.target_table].ids();
-    context.for_each(dataset.rows, 2, [&](uint64_t row) { rows[query[ids ? ids[row] : row]]++; });
+    const RowIds ids = dataset.target_ids();
+    context.for_each(dataset.rows, 2, [&](uint64_t row) { rows[query[ids[row]]]++; });
     const uint64_t largest = count == 0 ? 0 : *std::max_element(rows.begin(), rows.end());
     const uint64_t lists = std::min(dataset.rows, dataset.holdout_table < 0 ? count : 2 * count);
     return row_bytes(0) * dataset.rows + lists * sizeof(Query) +

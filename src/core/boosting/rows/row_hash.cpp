@@ -32,13 +32,13 @@ Buffer<uint64_t> hash_rows(const Dataset& dataset, uint64_t seed, ThreadTeam& te
         for (size_t f = 0; f < dataset.features.size(); f++) {
             const FeatureColumn& column = dataset.features[f];
             if (column.table != static_cast<int>(t)) continue;
-            if (column.kind == FeatureKind::number)
+            if (!column.categorical)
                 add(first_feature + f, [&](size_t i) { return bits_of(column.numbers[i]); });
             else
                 add(first_feature + f, [&](size_t i) -> uint64_t { return column.codes[i]; });
         }
-        const uint32_t* const ids = table.ids();
-        for_each_row(team, dataset.rows, [&](size_t row, int) { hashes[row] += sums[ids ? ids[row] : row]; });
+        const RowIds ids = table.ids();
+        for_each_row(team, dataset.rows, [&](size_t row, int) { hashes[row] += sums[ids[row]]; });
     }
     return hashes;
 }

@@ -9,10 +9,6 @@
 
 namespace btml::boosting {
 
-static const uint32_t* row_ids_of(const Dataset& dataset, int table) {
-    return table < 0 ? nullptr : dataset.tables.at(table).ids();
-}
-
 // What processes that train together have in all: rows, how many of the processes have weights (one without rows has
 // none), and weights that are not 1.
 struct Extent {
@@ -28,8 +24,8 @@ struct Extent {
 
 TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& context)
     : rows_(dataset.rows),
-      target_ids_(row_ids_of(dataset, dataset.target_table)),
-      holdout_ids_(row_ids_of(dataset, dataset.holdout_table)),
+      target_ids_(dataset.target_ids()),
+      holdout_ids_(dataset.holdout_ids()),
       weights_(context.memory(), "weights"),
       holdout_flags_(std::move(dataset.holdout)) {
     if (dataset.holdout_table < 0) holdout_flags_.clear();
@@ -72,12 +68,12 @@ void TrainingRows::count(ThreadTeam& team) {
 Buffer<int64_t> multiplicities(const DataTable& table, const TrainingRows& training, ThreadTeam& team,
                                RunContext& context) {
     Buffer<int64_t> result(context.memory(), "join multiplicities");
-    const uint32_t* const ids = table.ids();
+    const RowIds ids = table.ids();
     if (!ids && training.uniform()) return result;
     result = Buffer<int64_t>(context.memory(), "join multiplicities", table.rows, 0);
     for_each_row(team, training.rows(), [&](size_t row, int) {
         if (training.role(row) != Role::train) return;
-        int64_t& sum = result[ids ? ids[row] : row];
+        int64_t& sum = result[ids[row]];
         if (team.size() == 1)
             sum += training.weight(row);
         else

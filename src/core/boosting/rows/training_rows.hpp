@@ -24,7 +24,7 @@ class TrainingRows {
 
     Role role(uint32_t row) const {
         if (weight(row) == 0) return Role::ignored;
-        return holdout_flags_.empty() ? Role::train : static_cast<Role>(holdout_flags_[look_up(holdout_ids_, row)]);
+        return holdout_flags_.empty() ? Role::train : static_cast<Role>(holdout_flags_[holdout_ids_[row]]);
     }
     int64_t weight(uint32_t row) const { return weighted() ? weights_[target_row(row)] : 1; }
     // Returns weight · 2^shift() · x, rounded.
@@ -43,8 +43,8 @@ class TrainingRows {
     }
     // Null where rows are not weighted, or several have their weights from one row of the target's table.
     const int64_t* weights_by_row() const { return weighted() && !target_ids_ ? weights_.data() : nullptr; }
-    uint32_t target_row(uint32_t row) const { return look_up(target_ids_, row); }
-    const uint32_t* target_ids() const { return target_ids_; } // null: rows of the join are the target's rows
+    uint32_t target_row(uint32_t row) const { return target_ids_[row]; }
+    RowIds target_ids() const { return target_ids_; }
 
     bool weighted() const { return weighted_; }
     // Says whether every row of the join is trained on.
@@ -76,12 +76,11 @@ class TrainingRows {
         }
     };
 
-    static uint32_t look_up(const uint32_t* ids, uint32_t row) { return ids ? ids[row] : row; }
     void fix_weights(const Buffer<double>& weight, uint64_t all_rows, ThreadTeam& team);
     void count(ThreadTeam& team);
 
     uint64_t rows_;
-    const uint32_t *target_ids_, *holdout_ids_;
+    const RowIds target_ids_, holdout_ids_;
     Buffer<int64_t> weights_;
     Buffer<uint8_t> holdout_flags_;
     bool weighted_ = false, all_trained_ = false;

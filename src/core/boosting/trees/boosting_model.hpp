@@ -57,6 +57,9 @@ struct LogEntry {
     std::optional<double> holdout_loss = {};
     std::optional<double> holdout_metric = {};
 
+    // Returns what early stopping goes by, of rows that are held out.
+    double value() const { return holdout_metric ? *holdout_metric : *holdout_loss; }
+
     friend bool operator==(const LogEntry&, const LogEntry&) = default;
 };
 

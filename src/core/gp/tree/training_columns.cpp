@@ -7,25 +7,12 @@ namespace btml::gp {
 
 namespace {
 
-// Says where a row of the join is in one of its tables.
-class RowIds {
-  public:
-    RowIds(const Dataset& dataset, int table) {
-        const Buffer<uint32_t>& ids = dataset.tables.at(static_cast<size_t>(table)).row_ids;
-        if (!ids.empty()) ids_ = ids.data();
-    }
-    size_t operator[](uint32_t row) const { return ids_ ? ids_[row] : row; }
-
-  private:
-    const uint32_t* ids_ = nullptr;
-};
-
 // Sorts rows by target, weight and features, as bits: any order will do that the values alone decide.
 class RowOrder {
   public:
     RowOrder(const Dataset& dataset, RunContext& context)
-        : dataset_(dataset), context_(context), target_ids_(dataset, dataset.target_table) {
-        for (const FeatureColumn& feature : dataset.features) feature_ids_.emplace_back(dataset, feature.table);
+        : dataset_(dataset), context_(context), target_ids_(dataset.target_ids()) {
+        for (const FeatureColumn& feature : dataset.features) feature_ids_.push_back(dataset.ids_of(feature));
     }
 
     void sort(Buffer<uint32_t>& rows) {
@@ -45,7 +32,7 @@ class RowOrder {
             return dataset_.weight[i] < dataset_.weight[j];
         for (size_t f = 0; f < feature_ids_.size(); f++) {
             const FeatureColumn& feature = dataset_.features[f];
-            const bool numeric = feature.kind == FeatureKind::number;
+            const bool numeric = !feature.categorical;
             const size_t k = feature_ids_[f][a], l = feature_ids_[f][b];
             const uint64_t x = numeric ? key(feature.numbers[k]) : feature.codes[k];
             const uint64_t z = numeric ? key(feature.numbers[l]) : feature.codes[l];
@@ -67,7 +54,7 @@ struct ChosenRows {
 ChosenRows choose_rows(const Dataset& dataset, RunContext& context) {
     ChosenRows chosen{Buffer<uint32_t>(context.memory(), "row ids"), Buffer<uint32_t>(context.memory(), "row ids")};
     chosen.training.reserve(dataset.rows);
-    const RowIds target_ids(dataset, dataset.target_table), holdout_ids(dataset, std::max(0, dataset.holdout_table));
+    const RowIds target_ids = dataset.target_ids(), holdout_ids = dataset.holdout_ids();
     for (uint32_t row = 0; row < dataset.rows; row++) {
         context.worked(4);
         const double y = dataset.target[target_ids[row]];
@@ -88,7 +75,7 @@ Buffer<T> pick(const Buffer<T>& column, const RowIds& ids, const Buffer<uint32_t
 }
 
 TrainingColumns targets(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context) {
-    const RowIds ids(dataset, dataset.target_table);
+    const RowIds ids = dataset.target_ids();
     TrainingColumns columns(context.memory());
     columns.target = pick(dataset.target, ids, rows, context);
     if (!dataset.weight.empty()) columns.weight = pick(dataset.weight, ids, rows, context);
@@ -96,7 +83,7 @@ TrainingColumns targets(const Dataset& dataset, const Buffer<uint32_t>& rows, Ru
 }
 
 TrainingColumn empty_column(const FeatureColumn& feature, RunContext& context) {
-    return {feature.kind == FeatureKind::category, Buffer<double>(context.memory(), "features"),
+    return {feature.categorical, Buffer<double>(context.memory(), "features"),
             Buffer<uint32_t>(context.memory(), "features"), static_cast<uint32_t>(feature.categories.size())};
 }
 
@@ -123,15 +110,15 @@ class TrainingFeatures {
         : dataset_(dataset), rows_(rows), context_(context), ids_(dataset.tables.size()) {}
 
     TrainingColumn take(FeatureColumn& feature) {
-        if (!stays_in_table(dataset_, feature)) return pick(feature, RowIds(dataset_, feature.table), rows_, context_);
+        if (!stays_in_table(dataset_, feature)) return pick(feature, dataset_.ids_of(feature), rows_, context_);
         TrainingColumn column = empty_column(feature, context_);
         column.numbers = std::move(feature.numbers);
         column.codes = std::move(feature.codes);
         auto& ids = ids_[static_cast<size_t>(feature.table)];
         if (!ids) {
-            const RowIds of_join(dataset_, feature.table);
+            const RowIds of_join = dataset_.ids_of(feature);
             Buffer<uint32_t> sorted(context_.memory(), "row ids", rows_.size());
-            context_.for_each(rows_.size(), 4, [&](size_t i) { sorted[i] = static_cast<uint32_t>(of_join[rows_[i]]); });
+            context_.for_each(rows_.size(), 4, [&](size_t i) { sorted[i] = of_join[rows_[i]]; });
             ids = std::make_shared<const Buffer<uint32_t>>(std::move(sorted));
         }
         column.ids = ids;
@@ -147,7 +134,7 @@ class TrainingFeatures {
 
 uint64_t count_held_out(const Dataset& dataset) {
     if (dataset.holdout_table < 0) return 0;
-    const RowIds ids(dataset, dataset.holdout_table);
+    const RowIds ids = dataset.holdout_ids();
     uint64_t count = 0;
     for (uint32_t row = 0; row < dataset.rows; row++) count += dataset.holdout[ids[row]] != 0;
     return count;
@@ -202,7 +189,7 @@ ExpansionBytes expansion_bytes(const Dataset& dataset) {
     const uint64_t held_out = count_held_out(dataset);
     std::set<int> tables_with_ids;
     for (const FeatureColumn& feature : dataset.features) {
-        const bool number = feature.kind == FeatureKind::number, stays = stays_in_table(dataset, feature);
+        const bool number = !feature.categorical, stays = stays_in_table(dataset, feature);
         held += bytes(stays ? held_out : rows, number ? sizeof(double) : sizeof(uint32_t));
         if (stays && tables_with_ids.insert(feature.table).second) held += bytes(rows, sizeof(uint32_t));
         peak = std::max(peak, held);
@@ -228,7 +215,7 @@ TrainingData expand(Dataset dataset, RunContext& context) {
     TrainingData data{targets(dataset, chosen.training, context), targets(dataset, chosen.held_out, context)};
     TrainingFeatures training(dataset, chosen.training, context);
     for (FeatureColumn& feature : dataset.features) {
-        const RowIds ids(dataset, feature.table);
+        const RowIds ids = dataset.ids_of(feature);
         data.held_out.features.push_back(pick(feature, ids, chosen.held_out, context));
         data.training.features.push_back(training.take(feature));
         feature.numbers.clear();

@@ -49,10 +49,7 @@ Buffer<uint32_t> make_groups(DataColumn& column, RunContext& context) {
             throw Error(ErrorCode::null_value, called("query", column) + " is NULL in a row");
     });
     if (is_category) return std::move(column.codes);
-    Buffer<double> distinct(context.memory(), "groups", rows);
-    context.in_blocks(rows, 1, [&](uint64_t begin, uint64_t end) {
-        std::copy(column.numbers.begin() + begin, column.numbers.begin() + end, distinct.begin() + begin);
-    });
+    Buffer<double> distinct = column.numbers.copy(context);
     std::sort(distinct.begin(), distinct.end(), [&](double a, double b) {
         context.worked(1);
         return sql_less(a, b);
@@ -70,14 +67,11 @@ Buffer<uint32_t> make_groups(DataColumn& column, RunContext& context) {
 FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature, RunContext& context) {
     const bool is_category = column.kind == DataColumn::Kind::category;
     if (is_category) drop_unused_categories(column, context);
-    return {column.name,
-            feature.type,
-            is_category ? FeatureKind::category : FeatureKind::number,
-            feature.place.table,
-            std::move(column.numbers),
-            std::move(column.codes),
-            std::move(column.categories),
-            feature.direction};
+    FeatureColumn made(context.memory(), {column.name, feature.type, is_category, std::move(column.categories)},
+                       feature.place.table, feature.direction);
+    made.numbers = std::move(column.numbers);
+    made.codes = std::move(column.codes);
+    return made;
 }
 
 } // namespace
@@ -85,16 +79,11 @@ FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature, RunCon
 Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunContext& context) {
     DataColumn& target = column_at(join, plan.target);
     check_each(target, "target", check_finite, context);
-    Dataset dataset{.rows = rows.rows,
-                    .tables = {},
-                    .features = {},
-                    .target_table = plan.target.table,
-                    .target = std::move(target.numbers),
-                    .weight = Buffer<double>(context.memory(), "weights"),
-                    .holdout_table = -1,
-                    .holdout = Buffer<uint8_t>(context.memory(), "holdout flags"),
-                    .labels = plan.labels,
-                    .label_weights = plan.label_weights};
+    Dataset dataset(context.memory(), rows.rows);
+    dataset.target_table = plan.target.table;
+    dataset.target = std::move(target.numbers);
+    dataset.labels = plan.labels;
+    dataset.label_weights = plan.label_weights;
     for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) // bags have no columns
         dataset.tables.push_back({join.tables()[t].rows, std::move(rows.row_ids[t])});
     if (plan.weight) {
@@ -153,7 +142,7 @@ Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& p
     if (dataset.query) reorder(*dataset.query, order_of(dataset.target_table), blocks);
     if (dataset.holdout_table >= 0) reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);
     for (FeatureColumn& feature : dataset.features) {
-        if (feature.kind == FeatureKind::number)
+        if (!feature.categorical)
             reorder(feature.numbers, order_of(feature.table), blocks);
         else
             reorder(feature.codes, order_of(feature.table), blocks);
