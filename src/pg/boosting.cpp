@@ -358,7 +358,7 @@ AggregateRequest parse_request(const std::string& json) {
             return given.name == "positive" || given.name == "class_weights";
         return true;
     });
-    if (request.options.objective == ObjectiveNumber::rank)
+    if (objective_of(request.options.objective).ranks)
         throw Error(ErrorCode::invalid_argument, "objective => 'rank' is not valid in btml.boost_fit_agg", "",
                     "btml.boost_fit has it, with a query.");
     return request;

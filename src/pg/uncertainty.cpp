@@ -26,7 +26,7 @@ namespace {
 
 const uncertainty::Calibration& calibration_of(const DecodedModel& model, const char* function) {
     if (model.calibration) return *model.calibration;
-    if (!model.process && !boosting::has_interval(model.objective))
+    if (!model.process && !boosting::objective_of(model.objective).has_interval())
         throw Error(ErrorCode::wrong_type,
                     format("model has objective '%s', whose predictions have no interval: btml.%s needs another",
                            boosting::name_of(model.objective), function),

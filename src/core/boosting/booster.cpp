@@ -53,7 +53,7 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
 // Errors invalid_argument, wrong_type.
 void check_what_objective_takes(const Dataset& dataset, const Options& options) {
     const Objective& objective = objective_of(options.objective);
-    if (!objective.has_scores_by_label() && options.objective != ObjectiveNumber::rank) return;
+    if (!objective.has_scores_by_label() && !objective.ranks) return;
     const auto refuse = [&](const char* what) {
         throw Error(ErrorCode::invalid_argument,
                     format("%s is not valid with objective => '%s'", what, name_of(options.objective)));
@@ -167,7 +167,7 @@ void Booster::describe() {
 
 // Where predictions are scores, a target without its offset is what trees are to predict.
 void Booster::subtract_offset() {
-    if (!dataset_.offset || objective_of(options_.objective).link() != Link::identity) return;
+    if (!dataset_.offset || objective_of(options_.objective).link != Link::identity) return;
     const Buffer<double>& offset = dataset_.offset->numbers;
     context_.for_each(dataset_.target.size(), 1, [&](uint64_t row) { dataset_.target[row] -= offset[row]; });
     dataset_.offset.reset();
@@ -219,7 +219,7 @@ void Booster::check_bins(const BinnedData& data) const {
 // Where held-out rows choose the number of trees, they say too little of how far off the chosen ones are; half of them
 // stays out of that.
 void Booster::take_calibration_rows() {
-    if (dataset_.holdout_table < 0 || team_.peers() || !has_interval(options_.objective)) return;
+    if (dataset_.holdout_table < 0 || team_.peers() || !objective_of(options_.objective).has_interval()) return;
     calibration_rows_.emplace(dataset_, options_.early_stopping > 0, static_cast<uint64_t>(options_.seed), team_,
                               context_);
 }
@@ -251,7 +251,7 @@ void Booster::hold_all_rows() {
     context_.memory().require(peak_bytes(dataset_, options_, score_bytes), "rows and binned features");
     describe();
     subtract_offset();
-    if (options_.objective == ObjectiveNumber::rank) // while the dataset still has the weights
+    if (objective_of(options_.objective).ranks) // while the dataset still has the weights
         dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
     take_calibration_rows();
     if (options_.learn_deviation) deviation_.emplace(dataset_, static_cast<uint64_t>(options_.seed), team_, context_);
@@ -478,7 +478,7 @@ void check_distributed(const Options& options) {
         throw Error(ErrorCode::not_supported, what + " is not supported where several machines hold the rows", {},
                     "Train on one machine: strategy => 'enumerate'.");
     };
-    if (options.objective == ObjectiveNumber::rank) refuse("objective => 'rank'");
+    if (objective_of(options.objective).ranks) refuse(format("objective => '%s'", name_of(options.objective)));
     if (options.row_fraction < 1) refuse("row_fraction");
     if (options.metric) refuse("metric");
     if (options.learn_deviation) refuse("deviation => 'learned'");

@@ -271,11 +271,9 @@ bool is_worse_than_constant(const Model& model) {
         return false;
     const std::optional<double> loss = model.log[iterations - 1].holdout_loss;
     const double of_constant = *model.baseline->holdout_loss;
-    const ObjectiveNumber objective = model.options.objective;
-    if (!loss || objective == ObjectiveNumber::rank) return false;
-    const bool has_no_unit = objective == ObjectiveNumber::poisson || objective == ObjectiveNumber::gamma ||
-                             objective == ObjectiveNumber::binary || objective == ObjectiveNumber::multiclass;
-    const double dispersion = has_no_unit ? 1 : 2 * std::abs(of_constant);
+    const Objective& objective = objective_of(model.options.objective);
+    if (!loss || objective.ranks) return false;
+    const double dispersion = objective.is_without_unit ? 1 : 2 * std::abs(of_constant);
     const double margin = std::max(8 / static_cast<double>(model.holdout_rows), 0.005) * dispersion;
     return *loss - of_constant > margin;
 }

@@ -183,7 +183,7 @@ StrategyChoice choose_strategy(const Join& join, const Workload& workload, const
     refuse_distributed(asked);
     if (asked == Strategy::sample) return {asked, "asked for"};
     if (needs_rows(options)) {
-        const std::string reason = !objective_of(options.objective).factorises()
+        const std::string reason = !objective_of(options.objective).factorises
                                        ? format("objective '%s' does not factorise", name_of(options.objective))
                                    : options.learn_deviation ? "learned deviations need the rows"
                                                              : "the metric of held-out rows needs the rows";

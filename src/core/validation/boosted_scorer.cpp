@@ -16,7 +16,7 @@ BoostedScorer::BoostedScorer(Dataset dataset, const Folds& folds, std::vector<Op
     : context_(context), team_(context), dataset_(std::move(dataset)), folds_(folds), trials_(std::move(trials)) {
     for (const Options& options : trials_) boosting::check_options(dataset_, options);
     require_memory();
-    if (trials_.front().objective == boosting::ObjectiveNumber::rank)
+    if (boosting::objective_of(trials_.front().objective).ranks)
         dataset_.row_hashes =
             boosting::hash_rows(dataset_, static_cast<uint64_t>(trials_.front().seed), team_, context_);
     bin();

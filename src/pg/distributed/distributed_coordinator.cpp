@@ -326,7 +326,7 @@ std::string obstacle_to(const Work& work, std::initializer_list<int> codes) {
 
 // What a model would be without that is fitted over servers.
 void check_calibration(const BoostRequest& request, const Options& options) {
-    if (request.holdout && has_interval(options.objective))
+    if (request.holdout && objective_of(options.objective).has_interval())
         throw Error(ErrorCode::not_supported, "held-out rows calibrate where they are fetched");
 }
 

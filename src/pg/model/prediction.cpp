@@ -101,7 +101,7 @@ Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
         return normal_datum(fcinfo,
                             {(*cached.model->trees)(cached.values), cached.model->calibration->variance(sd * sd)});
     }
-    if (!cached.model->process && boosting::has_interval(cached.model->objective))
+    if (!cached.model->process && boosting::objective_of(cached.model->objective).has_interval())
         throw Error(ErrorCode::wrong_type, "model has no deviation, btml.predict_normal needs one", "",
                     "Train it with deviation => 'learned'. btml.predict_distribution takes any model with a holdout.");
     gp::Predictor& process = cached.gp_predictor("predict_normal");

@@ -73,7 +73,7 @@ inline Options options_of(uint64_t seed, ObjectiveNumber objective) {
     options.min_gain = 1e-4;
     options.min_category_rows = seed % 4 == 1 ? 4 : 0;
     options.max_bins = seed % 2 ? 0 : 255;
-    if (seed % 6 == 5 && !objective_of(objective).hessian_is_count()) options.max_step = 0.3;
+    if (seed % 6 == 5 && !objective_of(objective).hessian_is_count) options.max_step = 0.3;
     options.min_leaf_hessian = seed % 4 == 2 ? 1.5 : 1e-3;
     const bool has_alpha =
         options.objective == ObjectiveNumber::quantile || options.objective == ObjectiveNumber::huber;

@@ -1,7 +1,6 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 
 #include "core/boosting/exchange/lightgbm_categories.hpp"
-#include "core/boosting/exchange/lightgbm_objectives.hpp"
 #include "core/boosting/exchange/lightgbm_tree.hpp"
 
 namespace btml::boosting {
@@ -114,30 +113,29 @@ void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
     Import& imported = *model_.imported;
     held_.grow(value.text.size());
     imported.objective = value ? std::string(value.text) : "custom";
-    const LightGbmObjective* form = value ? nullptr : &lightgbm_objectives[0];
+    std::pair<const ForeignObjective*, ObjectiveNumber> found{nullptr, ObjectiveNumber::squared};
     std::string_view name;
     for_each_word(value.text, context_, [&](std::string_view word) {
         if (name.empty()) {
             name = word;
-            for (const LightGbmObjective& known : lightgbm_objectives)
-                if (word == known.name) form = &known;
+            found = find_objective(&ObjectiveFacts::lightgbm, word);
         } else if (word == "sqrt") {
             imported.link = Link::signed_square;
         } else if (word.starts_with("sigmoid:")) {
             imported.steepness = number_of<double>(word.substr(strlen("sigmoid:")), value.line, "sigmoid");
         }
     });
-    if (!form) refuse_feature_of(lightgbm, "predictions of objective " + shown(name), "Its link is not known.");
+    if (value && !found.first)
+        refuse_feature_of(lightgbm, "predictions of objective " + shown(name), "Its link is not known.");
     if (!(imported.steepness > 0 && std::isfinite(imported.steepness)))
         refuse_line(value.line, "sigmoid is not positive");
-    model_.options.objective = form->number;
-    if (imported.link == Link::identity) imported.link = form->link;
+    const ForeignObjective& form = found.first ? *found.first : objective_of(found.second).lightgbm.front();
+    model_.options.objective = found.second;
+    if (imported.link == Link::identity) imported.link = form.link;
     if (has_scores_by_label(imported.link) != (scores > 1))
         refuse_feature_of(lightgbm, format("%zu scores of objective ", scores) + shown(imported.objective),
                           "How predictions follow from them is not known.");
-    const bool binary = form->link == Link::logistic && name == "binary";
-    for (size_t label = 0; label < (binary ? 2 : scores > 1 ? scores : 0); label++)
-        model_.labels.push_back(std::to_string(label));
+    for (size_t label = 0; label < form.labels(scores); label++) model_.labels.push_back(std::to_string(label));
 }
 
 // Takes the lines up to the next tree or the end of trees, and tells which it is.

@@ -109,26 +109,15 @@ void LightGbmWriter::note_use(const Node& node) {
 // In the words of LightGBM; a model from there has its own.
 std::string objective_text(const Model& model) {
     if (model.imported) return model.imported->objective == "custom" ? "" : model.imported->objective;
-    switch (model.options.objective) {
-    case ObjectiveNumber::absolute:
-        return "regression_l1";
-    case ObjectiveNumber::huber:
-    case ObjectiveNumber::quantile:
-    case ObjectiveNumber::poisson:
-    case ObjectiveNumber::gamma:
-    case ObjectiveNumber::tweedie:
-        return name_of(model.options.objective);
-    case ObjectiveNumber::binary:
-        return model.labels.empty() ? "cross_entropy" : "binary sigmoid:1";
-    case ObjectiveNumber::multiclass:
-        return format("multiclass num_class:%zu", model.scores());
-    case ObjectiveNumber::rank:
-        return "lambdarank";
-    case ObjectiveNumber::automatic:
-    case ObjectiveNumber::squared:
-        break;
-    }
-    return "regression";
+    const std::span<const ForeignObjective> names = objective_of(model.options.objective).lightgbm;
+    const auto found = std::find_if(names.begin(), names.end(), [&](const ForeignObjective& name) {
+        return name.has_labels == !model.labels.empty();
+    });
+    const ForeignObjective& written = found == names.end() ? names.front() : *found;
+    std::string text = written.name;
+    if (written.has_labels)
+        text += has_scores_by_label(written.link) ? format(" num_class:%zu", model.scores()) : " sigmoid:1";
+    return text;
 }
 
 void LightGbmWriter::write_header() {

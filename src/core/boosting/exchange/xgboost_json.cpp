@@ -1,6 +1,5 @@
 #include "core/boosting/exchange/xgboost_json.hpp"
 
-#include "core/boosting/exchange/xgboost_objectives.hpp"
 #include "core/boosting/exchange/xgboost_tree.hpp"
 
 #include <charconv>
@@ -51,10 +50,10 @@ class XgboostReader {
     size_t read_count(const char* key);
     void read_base_scores(JsonReader& json);
 
-    const XgboostObjective& make_objective();
+    const ForeignObjective& make_objective();
     void check_names(size_t feature, const GivenCategories& given) const;
     void make_features(std::string_view categories);
-    void make_bases(const XgboostObjective& objective);
+    void make_bases(const ForeignObjective& objective);
     void weigh_trees();
     void arrange_trees();
     size_t kept_iterations(size_t iterations);
@@ -253,10 +252,8 @@ CategoryNames XgboostReader::read_encoding() {
     return names;
 }
 
-const XgboostObjective& XgboostReader::make_objective() {
-    const XgboostObjective* form = nullptr;
-    for (const XgboostObjective& known : xgboost_objectives)
-        if (objective_ == known.name) form = &known;
+const ForeignObjective& XgboostReader::make_objective() {
+    const auto [form, number] = find_objective(&ObjectiveFacts::xgboost, objective_);
     if (objective_.empty()) refuse("It has no objective.");
     if (!form)
         refuse_feature_of(xgboost, "predictions of objective \"" + objective_ + "\"", "Their link is not known.");
@@ -264,24 +261,34 @@ const XgboostObjective& XgboostReader::make_objective() {
     if (has_scores_by_label(form->link) != (classes_ > 0) && classes_ > 1)
         refuse(format("It has %zu classes of objective ", classes_) + form->name + ".");
     if (scores > max_labels) refuse(format("It has %zu classes.", scores));
-    model_.options.objective = form->number;
+    model_.options.objective = number;
     model_.imported = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
     model_.imported->single_precision = true;
-    if (form->has_labels)
-        for (size_t label = 0; label < (form->link == Link::logistic ? 2 : scores); label++)
-            model_.labels.push_back(std::to_string(label));
+    for (size_t label = 0; label < form->labels(scores); label++) model_.labels.push_back(std::to_string(label));
     model_.bases.resize(scores);
     return *form;
 }
 
-void XgboostReader::make_bases(const XgboostObjective& objective) {
+// Returns the score of a base_score, which is on the scale of the target. Computes in floats and by the C library's
+// function, as XGBoost does it: the last bit is that of the library and the processor. Probabilities keep its distance
+// from 0 and 1. Where a mean of 0 has −∞ there, the least float gives the same predictions, 0. What no target can have
+// is NaN.
+static float score_of_base(float base, Link link) {
+    if (link == Link::exponential) return base == 0 ? std::numeric_limits<float>::lowest() : std::log(base);
+    if (link != Link::logistic) return base;
+    if (!(base >= 0 && base <= 1)) return std::numeric_limits<float>::quiet_NaN();
+    constexpr float distance = 1e-6F;
+    return -std::log(1.0F / std::clamp(base, distance, 1.0F - distance) - 1.0F);
+}
+
+void XgboostReader::make_bases(const ForeignObjective& objective) {
     if (base_scores_.empty()) base_scores_.push_back(0.5F);
     const size_t scores = model_.scores();
     if (base_scores_.size() != 1 && base_scores_.size() != scores)
         refuse(format("It has %zu base scores for %zu scores.", base_scores_.size(), scores));
     for (size_t s = 0; s < scores; s++) {
         const float base = base_scores_[base_scores_.size() == 1 ? 0 : s];
-        const float score = score_of_base(base, objective.base);
+        const float score = score_of_base(base, objective.link);
         if (!std::isfinite(score))
             refuse(format("Its base_score is %s, which objective %s does not take.",
                           shortest(static_cast<double>(base)).c_str(), objective.name));

@@ -37,7 +37,7 @@ class Estimate {
     Estimate(const Dataset& dataset, const Options& options, uint64_t score_bytes)
         : Estimate(dataset, options.max_bins) {
         growing_ = score_bytes + 2 * dataset.rows;
-        if (options.objective == ObjectiveNumber::rank) hashes_ = sizeof(uint64_t) * dataset.rows;
+        if (objective_of(options.objective).ranks) hashes_ = sizeof(uint64_t) * dataset.rows;
     }
 
     uint64_t bins() const { return bins_ + thresholds_; }

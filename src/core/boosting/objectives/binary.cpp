@@ -1,15 +1,26 @@
 // One of two labels, or a share: the probability of the second label is 1 / (1 + e^−F).
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 
 namespace {
 
+constexpr HoldoutMetric binary_metrics[] = {HoldoutMetric::log_loss, HoldoutMetric::brier, HoldoutMetric::accuracy,
+                                            HoldoutMetric::auc, HoldoutMetric::average_precision};
+constexpr ForeignObjective binary_in_lightgbm[] = {{"binary", Link::logistic, true}, {"cross_entropy", Link::logistic}};
+constexpr ForeignObjective binary_in_xgboost[] = {{"binary:logistic", Link::logistic, true},
+                                                  {"reg:logistic", Link::logistic}};
+constexpr ObjectiveFacts binary_facts{.link = Link::logistic,
+                                      .metrics = binary_metrics,
+                                      .lightgbm = binary_in_lightgbm,
+                                      .xgboost = binary_in_xgboost,
+                                      .takes_labels = true,
+                                      .is_without_unit = true,
+                                      .default_max_step = 4};
+
 class Binary final : public DerivedObjective {
   public:
-    std::optional<double> default_max_step() const override { return 4; }
-    Link link() const override { return Link::logistic; }
+    constexpr Binary() : DerivedObjective(binary_facts) {}
     void derive(DerivativeBlock& block, const LossOptions&) const override { derive_binary(block); }
     bool holds(double target) const override { return target >= 0 && target <= 1; }
     const char* valid_targets() const override { return "0, 1 and what is between"; }

@@ -148,7 +148,6 @@ class DerivedScores : public RowScores {
 // A loss of one score.
 class DerivedObjective : public Objective {
   public:
-    bool hessian_is_count() const final { return false; }
     uint64_t row_bytes(size_t) const final { return 2 * sizeof(int64_t); }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const final;
@@ -162,6 +161,7 @@ class DerivedObjective : public Objective {
     virtual double base(double mean, uint64_t rows) const = 0;
 
   protected:
+    using Objective::Objective;
     ~DerivedObjective() = default;
 };
 

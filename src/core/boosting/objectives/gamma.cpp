@@ -1,15 +1,23 @@
 // Positive amounts whose deviation grows with their mean e^F.
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 
 namespace {
 
+constexpr HoldoutMetric gamma_metrics[] = {HoldoutMetric::rmse, HoldoutMetric::mae, HoldoutMetric::poisson_deviance};
+constexpr ForeignObjective gamma_in_lightgbm[] = {{"gamma", Link::exponential}};
+constexpr ForeignObjective gamma_in_xgboost[] = {{"reg:gamma", Link::exponential}};
+constexpr ObjectiveFacts gamma_facts{.link = Link::exponential,
+                                     .metrics = gamma_metrics,
+                                     .lightgbm = gamma_in_lightgbm,
+                                     .xgboost = gamma_in_xgboost,
+                                     .is_without_unit = true,
+                                     .default_max_step = 1.5};
+
 class Gamma final : public DerivedObjective {
   public:
-    std::optional<double> default_max_step() const override { return 1.5; }
-    Link link() const override { return Link::exponential; }
+    constexpr Gamma() : DerivedObjective(gamma_facts) {}
     void derive(DerivativeBlock& block, const LossOptions&) const override { derive_gamma(block); }
     bool holds(double target) const override { return target > 0; }
     const char* valid_targets() const override { return "positive numbers"; }

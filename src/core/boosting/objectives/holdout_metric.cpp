@@ -10,35 +10,23 @@ namespace {
 using metrics::Better;
 using metrics::Metric;
 
-enum Fits : uint32_t {
-    numbers = 1u << static_cast<int>(ObjectiveNumber::squared) | 1u << static_cast<int>(ObjectiveNumber::absolute) |
-              1u << static_cast<int>(ObjectiveNumber::huber) | 1u << static_cast<int>(ObjectiveNumber::quantile),
-    quantile = 1u << static_cast<int>(ObjectiveNumber::quantile),
-    means = 1u << static_cast<int>(ObjectiveNumber::poisson) | 1u << static_cast<int>(ObjectiveNumber::gamma) |
-            1u << static_cast<int>(ObjectiveNumber::tweedie),
-    binary = 1u << static_cast<int>(ObjectiveNumber::binary),
-    multiclass = 1u << static_cast<int>(ObjectiveNumber::multiclass),
-    rank = 1u << static_cast<int>(ObjectiveNumber::rank),
-};
-
 struct Entry {
-    uint32_t objectives;
     const Metric* sums; // null: the rows are ranked
     Better better;
 };
 
 // In the order of HoldoutMetric.
 constexpr Entry table[] = {
-    {numbers | means, &metrics::rmse, Better::lower},
-    {numbers | means, &metrics::mae, Better::lower},
-    {quantile, &metrics::pinball, Better::lower},
-    {means, &metrics::poisson_deviance, Better::lower},
-    {binary | multiclass, &metrics::log_loss, Better::lower},
-    {binary, &metrics::brier, Better::lower},
-    {binary | multiclass, &metrics::accuracy, Better::higher},
-    {binary, nullptr, Better::higher},
-    {binary, nullptr, Better::higher},
-    {rank, nullptr, Better::higher},
+    {&metrics::rmse, Better::lower},
+    {&metrics::mae, Better::lower},
+    {&metrics::pinball, Better::lower},
+    {&metrics::poisson_deviance, Better::lower},
+    {&metrics::log_loss, Better::lower},
+    {&metrics::brier, Better::lower},
+    {&metrics::accuracy, Better::higher},
+    {nullptr, Better::higher},
+    {nullptr, Better::higher},
+    {nullptr, Better::higher},
 };
 static_assert(std::size(table) == std::size(holdout_metric_names));
 
@@ -50,8 +38,9 @@ const char* name_of(HoldoutMetric metric) {
     return holdout_metric_names[static_cast<size_t>(metric)];
 }
 
-bool fits(const Entry& entry, ObjectiveNumber objective) {
-    return entry.objectives >> static_cast<int>(objective) & 1;
+bool fits(HoldoutMetric metric, ObjectiveNumber objective) {
+    const std::span<const HoldoutMetric> valid = objective_of(objective).metrics;
+    return std::find(valid.begin(), valid.end(), metric) != valid.end();
 }
 
 // each_row(body) calls body(HeldOutRow) for every row.
@@ -93,10 +82,10 @@ bool is_better(HoldoutMetric metric, double value, double than) {
 }
 
 void check_metric(HoldoutMetric metric, ObjectiveNumber objective) {
-    if (fits(entry_of(metric), objective)) return;
+    if (fits(metric, objective)) return;
     std::vector<std::string> valid;
     for (size_t i = 0; i < std::size(table); i++)
-        if (fits(table[i], objective)) valid.emplace_back(holdout_metric_names[i]);
+        if (fits(static_cast<HoldoutMetric>(i), objective)) valid.emplace_back(holdout_metric_names[i]);
     throw Error(ErrorCode::invalid_argument,
                 format("metric '%s' is not for objective '%s'", name_of(metric), name_of(objective)), {},
                 "Valid are " + quoted_list(valid) + ".");
@@ -126,22 +115,9 @@ std::optional<double> metric_of(HoldoutMetric metric, std::span<const HeldOutRow
     return metric_of_rows(metric, each_row, rows.size(), alpha, context);
 }
 
-std::optional<HoldoutMetric> usual_metric(ObjectiveNumber objective) {
-    switch (objective) {
-    case ObjectiveNumber::binary:
-    case ObjectiveNumber::multiclass:
-        return HoldoutMetric::log_loss;
-    case ObjectiveNumber::absolute:
-        return HoldoutMetric::mae;
-    case ObjectiveNumber::quantile:
-        return HoldoutMetric::pinball;
-    case ObjectiveNumber::poisson:
-        return HoldoutMetric::poisson_deviance;
-    case ObjectiveNumber::rank:
-        return std::nullopt;
-    default:
-        return HoldoutMetric::rmse;
-    }
+std::optional<HoldoutMetric> usual_metric(ObjectiveNumber number) {
+    const Objective& objective = objective_of(number);
+    return objective.ranks ? std::nullopt : std::optional(objective.metrics.front());
 }
 
 } // namespace btml::boosting

@@ -2,7 +2,6 @@
 // over the sum of all labels'; the hessian p(1−p) is multiplied by K/(K−1), as K scores have K−1 degrees of freedom
 // (Friedman: Greedy Function Approximation, Algorithm 6).
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 
@@ -136,13 +135,23 @@ DerivedScores::Found LabelScores::sum_losses() {
     return found.total();
 }
 
+constexpr HoldoutMetric multiclass_metrics[] = {HoldoutMetric::log_loss, HoldoutMetric::accuracy};
+constexpr ForeignObjective multiclass_in_lightgbm[] = {{"multiclass", Link::softmax, true},
+                                                       {"multiclassova", Link::one_vs_all, true}};
+constexpr ForeignObjective multiclass_in_xgboost[] = {{"multi:softmax", Link::softmax, true},
+                                                      {"multi:softprob", Link::softmax, true}};
+constexpr ObjectiveFacts multiclass_facts{.link = Link::softmax,
+                                          .metrics = multiclass_metrics,
+                                          .lightgbm = multiclass_in_lightgbm,
+                                          .xgboost = multiclass_in_xgboost,
+                                          .takes_labels = true,
+                                          .is_without_unit = true,
+                                          .default_max_step = 8};
+
 class Multiclass final : public Objective {
   public:
-    bool hessian_is_count() const override { return false; }
-    bool has_scores_by_label() const override { return true; }
-    std::optional<double> default_max_step() const override { return 8; }
+    constexpr Multiclass() : Objective(multiclass_facts) {}
     uint64_t row_bytes(size_t labels) const override { return (labels + 2) * sizeof(int64_t); }
-    Link link() const override { return Link::softmax; }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
         return std::make_unique<LabelScores>(training, dataset, options, team, context);

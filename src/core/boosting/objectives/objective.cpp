@@ -1,4 +1,4 @@
-#include "core/boosting/objectives/objective_table.hpp"
+#include "core/boosting/objectives/objective.hpp"
 
 #include "core/boosting/rows/number_grid.hpp"
 
@@ -9,14 +9,19 @@ namespace btml::boosting {
 using GetObjective = const Objective& (*)();
 
 // In the order of ObjectiveNumber.
-static constexpr GetObjective table[] = {
-    squared_objective,  squared_objective,    absolute_objective, huber_objective,
-    quantile_objective, poisson_objective,    gamma_objective,    tweedie_objective,
-    binary_objective,   multiclass_objective, rank_objective,
-};
+#define BTML_OBJECTIVE_GETTER(name) name##_objective,
+static constexpr GetObjective table[] = {squared_objective, BTML_OBJECTIVES(BTML_OBJECTIVE_GETTER)};
 
 const Objective& objective_of(ObjectiveNumber number) {
     return table[static_cast<size_t>(number)]();
+}
+
+std::pair<const ForeignObjective*, ObjectiveNumber>
+find_objective(std::span<const ForeignObjective> ObjectiveFacts::*library, std::string_view name) {
+    for (size_t number = 1; number < std::size(table); number++)
+        for (const ForeignObjective& known : table[number]().*library)
+            if (known.name == name) return {&known, static_cast<ObjectiveNumber>(number)};
+    return {nullptr, ObjectiveNumber::automatic};
 }
 
 void RowScores::gather_tallied(const RowList& rows, NodeSums* out) const {

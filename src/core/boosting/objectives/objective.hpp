@@ -1,8 +1,8 @@
 // Losses that boosting can minimise.
 //
-// To add one: a file here with a class derived from Objective and one from RowScores (the scores of all rows, held on a
-// grid so that every sum is exact), and a line with its name in the table of objective.cpp. Growing, splitting,
-// prediction and export reach a loss through these interfaces only.
+// To add one: a file here with a class derived from Objective, which states its facts, and one from RowScores (the
+// scores of all rows, held on a grid so that every sum is exact), and a line with its name in BTML_OBJECTIVES. Growing,
+// splitting, prediction, metrics and exchange reach a loss through these interfaces only.
 #pragma once
 
 #include "core/boosting/objectives/link.hpp"
@@ -141,22 +141,33 @@ class DegenerateTarget : public Error {
     std::vector<double> bases_;
 };
 
-// A place in the table of objectives, and in their names.
+class Objective;
+
+// Every objective, in the order of its number: its name, and with "_objective" behind it that of the function in its
+// file which returns it.
+// clang-format off
+#define BTML_OBJECTIVES(line) \
+    line(squared)    \
+    line(absolute)   \
+    line(huber)      \
+    line(quantile)   \
+    line(poisson)    \
+    line(gamma)      \
+    line(tweedie)    \
+    line(binary)     \
+    line(multiclass) \
+    line(rank)
+// clang-format on
+#define BTML_OBJECTIVE_NUMBER(name) name,
+#define BTML_OBJECTIVE_NAME(name) #name,
+#define BTML_OBJECTIVE_FUNCTION(name) const Objective& name##_objective();
+
 enum class ObjectiveNumber : uint8_t {
     automatic, // by the target: squared for numbers, binary for two labels, multiclass for more
-    squared,
-    absolute,
-    huber,
-    quantile,
-    poisson,
-    gamma,
-    tweedie,
-    binary,
-    multiclass,
-    rank,
+    BTML_OBJECTIVES(BTML_OBJECTIVE_NUMBER)
 };
-inline constexpr const char* objective_names[] = {"auto",  "squared", "absolute", "huber",      "quantile", "poisson",
-                                                  "gamma", "tweedie", "binary",   "multiclass", "rank"};
+inline constexpr const char* objective_names[] = {"auto", BTML_OBJECTIVES(BTML_OBJECTIVE_NAME)};
+BTML_OBJECTIVES(BTML_OBJECTIVE_FUNCTION)
 
 // What a loss takes of the options.
 struct LossOptions {
@@ -167,17 +178,45 @@ struct LossOptions {
     std::vector<double> bases = {};
 };
 
-class Objective {
+// What another library calls a loss, and how predictions follow from scores there.
+struct ForeignObjective {
+    const char* name;
+    Link link = Link::identity;
+    bool has_labels = false; // the target is a label
+
+    // Returns how many labels a model with so many scores has.
+    size_t labels(size_t scores) const { return !has_labels ? 0 : has_scores_by_label(link) ? scores : 2; }
+};
+
+// What goes with an objective.
+struct ObjectiveFacts {
+    // How predictions follow from scores.
+    Link link = Link::identity;
+    // The metrics of rows held out that go with it. The first is nearest to the loss.
+    std::span<const HoldoutMetric> metrics;
+    // Those of LightGBM and XGBoost that are read as this one. It is written as the first of LightGBM's that has labels
+    // where the model has.
+    std::span<const ForeignObjective> lightgbm, xgboost;
+    // Every row's hessian is its weight, so that a sum of hessians is a count.
+    bool hessian_is_count = false;
+    // Sums over a join follow from sums of products, so that the join's rows need not be held.
+    bool factorises = false;
+    bool takes_labels = false; // as targets
+    bool ranks = false;        // rows are compared with others of their query
+    bool takes_power = false;  // the option
+    // The loss is in no unit of the target, so that differences of it say by themselves how large they are.
+    bool is_without_unit = false;
+    // What the options are where they say nothing; without one, they do not matter.
+    std::optional<double> default_alpha = {}, default_max_step = {};
+
+    // Says whether each row has a score for each label.
+    bool has_scores_by_label() const { return boosting::has_scores_by_label(link); }
+    // Says whether predictions are numbers of the target's kind, which may be off by some number.
+    bool has_interval() const { return !takes_labels && !ranks; }
+};
+
+class Objective : public ObjectiveFacts {
   public:
-    // Says whether every row's hessian is its weight, so that a sum of hessians is a count.
-    virtual bool hessian_is_count() const = 0;
-    // Says whether sums over a join follow from sums of products, so that the join's rows need not be held.
-    virtual bool factorises() const { return false; }
-    // Says whether targets are labels, of which each row has a score.
-    virtual bool has_scores_by_label() const { return false; }
-    // Returns what the options are where they say nothing.
-    virtual std::optional<double> default_alpha() const { return {}; }
-    virtual std::optional<double> default_max_step() const { return {}; }
     // Returns the bytes of RowScores for each row, of so many labels.
     virtual uint64_t row_bytes(size_t labels) const = 0;
     // Returns the bytes of RowScores for all rows.
@@ -188,14 +227,18 @@ class Objective {
     // out_of_range for a target that the loss is not defined for, or that is too large; DegenerateTarget.
     virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                              ThreadTeam& team, RunContext& context) const = 0;
-    // Tells how predictions follow from scores.
-    virtual Link link() const { return Link::identity; }
 
   protected:
+    explicit constexpr Objective(const ObjectiveFacts& facts) : ObjectiveFacts(facts) {}
     ~Objective() = default; // there is one of each, for ever
 };
 
 const Objective& objective_of(ObjectiveNumber number); // of automatic, squared
+
+// Returns what a library calls so, and which objective it is; null where there is none.
+std::pair<const ForeignObjective*, ObjectiveNumber>
+find_objective(std::span<const ForeignObjective> ObjectiveFacts::*library, std::string_view name);
+
 inline const char* name_of(ObjectiveNumber number) {
     return objective_names[static_cast<size_t>(number)];
 }

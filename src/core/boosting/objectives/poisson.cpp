@@ -1,15 +1,23 @@
 // Counts: the mean is e^F.
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 
 namespace {
 
+constexpr HoldoutMetric poisson_metrics[] = {HoldoutMetric::poisson_deviance, HoldoutMetric::rmse, HoldoutMetric::mae};
+constexpr ForeignObjective poisson_in_lightgbm[] = {{"poisson", Link::exponential}};
+constexpr ForeignObjective poisson_in_xgboost[] = {{"count:poisson", Link::exponential}};
+constexpr ObjectiveFacts poisson_facts{.link = Link::exponential,
+                                       .metrics = poisson_metrics,
+                                       .lightgbm = poisson_in_lightgbm,
+                                       .xgboost = poisson_in_xgboost,
+                                       .is_without_unit = true,
+                                       .default_max_step = 0.7};
+
 class Poisson final : public DerivedObjective {
   public:
-    std::optional<double> default_max_step() const override { return 0.7; }
-    Link link() const override { return Link::exponential; }
+    constexpr Poisson() : DerivedObjective(poisson_facts) {}
     void derive(DerivativeBlock& block, const LossOptions&) const override { derive_poisson(block); }
     bool holds(double target) const override { return target >= 0 && target <= max_target; }
     const char* valid_targets() const override { return "numbers from 0 to 1e30"; }

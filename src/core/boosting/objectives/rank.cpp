@@ -5,7 +5,6 @@
 // Rows of equal scores are ordered by a hash of their content, so that the order of the tables' rows does not matter.
 #include "core/base/worker_contexts.hpp"
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/objective_table.hpp"
 
 #include <array>
 #include <tuple>
@@ -266,9 +265,15 @@ void RankScores::derive_all() {
     holdout_loss_ = 1 - *holdout_ndcg_;
 }
 
+constexpr HoldoutMetric rank_metrics[] = {HoldoutMetric::ndcg};
+constexpr ForeignObjective rank_in_lightgbm[] = {{"lambdarank"}, {"rank_xendcg"}};
+constexpr ForeignObjective rank_in_xgboost[] = {{"rank:ndcg"}, {"rank:pairwise"}, {"rank:map"}};
+constexpr ObjectiveFacts rank_facts{
+    .metrics = rank_metrics, .lightgbm = rank_in_lightgbm, .xgboost = rank_in_xgboost, .ranks = true};
+
 class Rank final : public Objective {
   public:
-    bool hessian_is_count() const override { return false; }
+    constexpr Rank() : Objective(rank_facts) {}
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t) + sizeof(Derivative) + sizeof(uint32_t); }
     uint64_t bytes(const Dataset& dataset, int threads, RunContext& context) const override;
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,

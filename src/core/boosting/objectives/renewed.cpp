@@ -7,7 +7,7 @@
 // residuals stay equal; far ones, of which signs count, are as exact as a double can be and cost the others nothing.
 // The gradient follows from the residual alone, and the hessian is 1.
 #include "core/boosting/objectives/leaf_rows.hpp"
-#include "core/boosting/objectives/objective_table.hpp"
+#include "core/boosting/objectives/squared.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 #include "core/boosting/rows/weighing.hpp"
 #include "core/numbers/exact_sum.hpp"
@@ -371,39 +371,46 @@ double RenewedScores::huber_delta() const {
     return std::max(delta, std::ldexp(1, std::max(-grid_, -1022)));
 }
 
-class Renewed : public Objective {
+constexpr HoldoutMetric absolute_metrics[] = {HoldoutMetric::mae, HoldoutMetric::rmse};
+constexpr ForeignObjective absolute_in_lightgbm[] = {{"regression_l1"}, {"mape"}};
+constexpr ForeignObjective absolute_in_xgboost[] = {{"reg:absoluteerror"}};
+constexpr ObjectiveFacts absolute_facts{.metrics = absolute_metrics,
+                                        .lightgbm = absolute_in_lightgbm,
+                                        .xgboost = absolute_in_xgboost,
+                                        .hessian_is_count = true};
+
+constexpr HoldoutMetric quantile_metrics[] = {HoldoutMetric::pinball, HoldoutMetric::rmse, HoldoutMetric::mae};
+constexpr ForeignObjective quantile_in_lightgbm[] = {{"quantile"}};
+constexpr ForeignObjective quantile_in_xgboost[] = {{"reg:quantileerror"}};
+constexpr ObjectiveFacts quantile_facts{.metrics = quantile_metrics,
+                                        .lightgbm = quantile_in_lightgbm,
+                                        .xgboost = quantile_in_xgboost,
+                                        .hessian_is_count = true,
+                                        .default_alpha = median};
+
+constexpr HoldoutMetric huber_metrics[] = {HoldoutMetric::rmse, HoldoutMetric::mae};
+constexpr ForeignObjective huber_in_lightgbm[] = {{"huber"}, {"fair"}};
+constexpr ForeignObjective huber_in_xgboost[] = {{"reg:pseudohubererror"}};
+constexpr ObjectiveFacts huber_facts{.metrics = huber_metrics,
+                                     .lightgbm = huber_in_lightgbm,
+                                     .xgboost = huber_in_xgboost,
+                                     .hessian_is_count = true,
+                                     .default_alpha = 0.9};
+
+class Renewed final : public Objective {
   public:
-    bool hessian_is_count() const override { return true; }
+    using GetForm = Form (*)(const LossOptions& options);
+
+    constexpr Renewed(const ObjectiveFacts& facts, GetForm form) : Objective(facts), form_(form) {}
     uint64_t row_bytes(size_t) const override { return sizeof(double); }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<RenewedScores>(form(options), training, std::move(dataset.target), options.bases, team,
+        return std::make_unique<RenewedScores>(form_(options), training, std::move(dataset.target), options.bases, team,
                                                context);
     }
 
-  protected:
-    virtual Form form(const LossOptions& options) const = 0;
-    ~Renewed() = default;
-};
-
-class Absolute final : public Renewed {
-    Form form(const LossOptions&) const override { return {Loss::absolute, median}; }
-};
-
-class Quantile final : public Renewed {
-  public:
-    std::optional<double> default_alpha() const override { return median; }
-
   private:
-    Form form(const LossOptions& options) const override { return {Loss::quantile, options.alpha}; }
-};
-
-class Huber final : public Renewed {
-  public:
-    std::optional<double> default_alpha() const override { return 0.9; }
-
-  private:
-    Form form(const LossOptions& options) const override { return {Loss::huber, median, options.alpha}; }
+    const GetForm form_;
 };
 
 } // namespace
@@ -416,17 +423,23 @@ std::unique_ptr<RowScores> squared_beside_far_targets(const TrainingRows& traini
 }
 
 const Objective& absolute_objective() {
-    static constinit const Absolute objective;
+    static constinit const Renewed objective(absolute_facts, [](const LossOptions&) {
+        return Form{Loss::absolute, median};
+    });
     return objective;
 }
 
 const Objective& quantile_objective() {
-    static constinit const Quantile objective;
+    static constinit const Renewed objective(quantile_facts, [](const LossOptions& options) {
+        return Form{Loss::quantile, options.alpha};
+    });
     return objective;
 }
 
 const Objective& huber_objective() {
-    static constinit const Huber objective;
+    static constinit const Renewed objective(huber_facts, [](const LossOptions& options) {
+        return Form{Loss::huber, median, options.alpha};
+    });
     return objective;
 }
 

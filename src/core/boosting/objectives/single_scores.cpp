@@ -33,7 +33,7 @@ class SingleScores final : public DerivedScores {
         check_targets([&](double y) { return objective.holds(y); }, objective.valid_targets());
         const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
         if (offset) check_offset(*offset);
-        if (objective.link() == Link::exponential) find_far_targets(offset);
+        if (objective.link == Link::exponential) find_far_targets(offset);
         bases_ = options.bases;
         if (bases_.empty()) {
             bases_ = {rounded(find_base(offset))};
@@ -48,7 +48,7 @@ class SingleScores final : public DerivedScores {
     }
 
     HeldOutRow held_out_row(uint32_t row) const override {
-        const double prediction = prediction_of(objective_.link(), static_cast<double>(scores_[row]) * unit);
+        const double prediction = prediction_of(objective_.link, static_cast<double>(scores_[row]) * unit);
         return {target(row), prediction, static_cast<double>(training_.weight(row)),
                 (prediction > 0.5) == (target(row) > 0.5)};
     }

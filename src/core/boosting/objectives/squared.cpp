@@ -40,10 +40,24 @@ TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training,
     return {usual.total().value(), most};
 }
 
+// What no other loss is like is read as this one.
+constexpr HoldoutMetric squared_metrics[] = {HoldoutMetric::rmse, HoldoutMetric::mae};
+constexpr ForeignObjective squared_in_lightgbm[] = {{"regression"}, {"cross_entropy_lambda", Link::softplus}};
+constexpr ForeignObjective squared_in_xgboost[] = {{"reg:squarederror"},
+                                                   {"reg:linear"},
+                                                   {"reg:squaredlogerror"},
+                                                   {"binary:logitraw"},
+                                                   {"survival:cox", Link::exponential},
+                                                   {"survival:aft", Link::exponential}};
+constexpr ObjectiveFacts squared_facts{.metrics = squared_metrics,
+                                       .lightgbm = squared_in_lightgbm,
+                                       .xgboost = squared_in_xgboost,
+                                       .hessian_is_count = true,
+                                       .factorises = true};
+
 class Squared final : public Objective {
   public:
-    bool hessian_is_count() const override { return true; }
-    bool factorises() const override { return true; }
+    constexpr Squared() : Objective(squared_facts) {}
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {

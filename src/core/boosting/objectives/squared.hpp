@@ -10,7 +10,7 @@
 // all others, no grid does for both, and squared_beside_far_targets() holds the residuals.
 #pragma once
 
-#include "core/boosting/objectives/objective_table.hpp"
+#include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 #include <bit>
@@ -152,5 +152,11 @@ class Residuals : public SquaredLoss<RowScores> {
     Buffer<int64_t> residuals_; // of a held-out row: the bits of a double, which no outlier overflows
     uint64_t largest_ = 0;      // no training residual is larger in magnitude
 };
+
+// Scores of squared loss for targets of which few are far from all others. They start from the median, a leaf's value
+// comes from its rows as doubles, and splits see a far residual as a smaller one, so that others lose no precision.
+std::unique_ptr<RowScores> squared_beside_far_targets(const TrainingRows& training, Buffer<double> target,
+                                                      const std::vector<double>& bases, ThreadTeam& team,
+                                                      RunContext& context);
 
 } // namespace btml::boosting

@@ -1,15 +1,23 @@
 // Amounts that are often 0: the mean is e^F, the variance grows with its power.
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/objective_table.hpp"
 
 namespace btml::boosting {
 
 namespace {
 
+constexpr HoldoutMetric tweedie_metrics[] = {HoldoutMetric::rmse, HoldoutMetric::mae, HoldoutMetric::poisson_deviance};
+constexpr ForeignObjective tweedie_in_lightgbm[] = {{"tweedie", Link::exponential}};
+constexpr ForeignObjective tweedie_in_xgboost[] = {{"reg:tweedie", Link::exponential}};
+constexpr ObjectiveFacts tweedie_facts{.link = Link::exponential,
+                                       .metrics = tweedie_metrics,
+                                       .lightgbm = tweedie_in_lightgbm,
+                                       .xgboost = tweedie_in_xgboost,
+                                       .takes_power = true,
+                                       .default_max_step = 1.5};
+
 class Tweedie final : public DerivedObjective {
   public:
-    std::optional<double> default_max_step() const override { return 1.5; }
-    Link link() const override { return Link::exponential; }
+    constexpr Tweedie() : DerivedObjective(tweedie_facts) {}
     void derive(DerivativeBlock& block, const LossOptions& options) const override {
         derive_tweedie(block, options.power);
     }

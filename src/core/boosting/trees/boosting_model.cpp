@@ -243,7 +243,7 @@ void decode_target(Reader& reader, Model& model) {
 void check_consistent(const Model& model) {
     if (model.features.empty()) corrupt_model("It has no features.");
     if (model.imported && model.offset) corrupt_model("It was imported, and has an offset.");
-    if ((model.calibration || model.deviation) && !has_interval(model.options.objective))
+    if ((model.calibration || model.deviation) && !objective_of(model.options.objective).has_interval())
         corrupt_model(format("It has a calibration, and objective '%s'.", name_of(model.options.objective)));
     const bool by_label = has_scores_by_label(model.link());
     if (by_label != objective_of(model.options.objective).has_scores_by_label())

@@ -114,7 +114,7 @@ struct Model : Provenance {
     std::optional<Deviation> deviation;                  // nothing where it is the same everywhere
     std::optional<uncertainty::Calibration> calibration; // nothing where no row that was not trained on was seen
 
-    Link link() const { return imported ? imported->link : objective_of(options.objective).link(); }
+    Link link() const { return imported ? imported->link : objective_of(options.objective).link; }
     size_t scores() const { return bases.size(); } // of a row, and trees of an iteration
     size_t iterations() const { return trees.size() / scores(); }
 };

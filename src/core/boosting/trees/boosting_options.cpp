@@ -76,15 +76,15 @@ bool has_sketches_by_error(const Options& options) {
 }
 
 bool takes_alpha(const Options& options) {
-    return options.objective == ObjectiveNumber::huber || options.objective == ObjectiveNumber::quantile;
+    return objective_of(options.objective).default_alpha.has_value();
 }
 
 bool takes_power(const Options& options) {
-    return options.objective == ObjectiveNumber::tweedie;
+    return objective_of(options.objective).takes_power;
 }
 
 bool has_hessian(const Options& options) {
-    return !objective_of(options.objective).hessian_is_count();
+    return !objective_of(options.objective).hessian_is_count;
 }
 
 constexpr Option<Options> rows[] = {
@@ -285,7 +285,7 @@ const char* name_of(Strategy strategy) {
 
 static void check_deviation(const Options& options) {
     if (!options.learn_deviation) return;
-    if (!has_interval(options.objective))
+    if (!objective_of(options.objective).has_interval())
         throw Error(ErrorCode::invalid_argument,
                     format("deviation => 'learned' is not valid with objective => '%s'", name_of(options.objective)),
                     {}, "It is for targets that are numbers.");
@@ -306,7 +306,7 @@ void Options::validate() const {
         throw Error(ErrorCode::invalid_argument, "sample_rows needs strategy => 'sample'",
                     "The other strategies train on every row of the join.");
     check_deviation(*this);
-    if (objective_of(objective).factorises()) return;
+    if (objective_of(objective).factorises) return;
     const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
                                 : sketch_residuals                ? "residuals => 'sketch'"
                                 : strategy == Strategy::factorize ? "strategy => 'factorize'"
@@ -323,16 +323,16 @@ Options completed(Options options, size_t labels) {
                             : labels == 2 ? ObjectiveNumber::binary
                                           : ObjectiveNumber::multiclass;
     const Objective& objective = objective_of(options.objective);
-    if (options.alpha && !objective.default_alpha())
+    if (options.alpha && !objective.default_alpha)
         throw Error(ErrorCode::invalid_argument,
                     format("alpha is not valid with objective => '%s'", name_of(options.objective)), {},
                     "It is for objective => 'quantile' and objective => 'huber'.");
-    if (options.power != Options().power && options.objective != ObjectiveNumber::tweedie)
+    if (options.power != Options().power && !objective.takes_power)
         throw Error(ErrorCode::invalid_argument,
                     format("power is not valid with objective => '%s'", name_of(options.objective)), {},
                     "It is for objective => 'tweedie'.");
-    if (!options.alpha) options.alpha = objective.default_alpha();
-    if (!options.max_step) options.max_step = objective.default_max_step();
+    if (!options.alpha) options.alpha = objective.default_alpha;
+    if (!options.max_step) options.max_step = objective.default_max_step;
     return options;
 }
 

@@ -56,23 +56,17 @@ struct Options {
 
 // Says whether nodes have tallies beside their sums.
 inline bool needs_tallies(const Options& options) {
-    return options.criterion == Criterion::mse_sum || !objective_of(options.objective).hessian_is_count();
+    return options.criterion == Criterion::mse_sum || !objective_of(options.objective).hessian_is_count;
 }
 
 // Says whether the objective is for targets that are labels.
 inline bool takes_labels(const Options& options) {
-    return options.objective == ObjectiveNumber::binary || options.objective == ObjectiveNumber::multiclass;
-}
-
-// Says whether predictions are numbers of the target's kind, which may be off by some number.
-inline bool has_interval(ObjectiveNumber objective) {
-    return objective != ObjectiveNumber::binary && objective != ObjectiveNumber::multiclass &&
-           objective != ObjectiveNumber::rank;
+    return objective_of(options.objective).takes_labels;
 }
 
 // Says whether training must hold the join's rows one by one.
 inline bool needs_rows(const Options& options) {
-    return !objective_of(options.objective).factorises() || options.learn_deviation ||
+    return !objective_of(options.objective).factorises || options.learn_deviation ||
            (options.metric && options.metric != HoldoutMetric::rmse);
 }
 
