@@ -21,8 +21,8 @@ void give_roles_to_join_rows(Dataset& dataset, RunContext& context) {
 
 } // namespace
 
-Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
-                                      uint64_t seed, ThreadTeam& team, RunContext& context) {
+Buffer<HashedRow> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
+                                       uint64_t seed, ThreadTeam& team, RunContext& context) {
     const RowIds ids = dataset.target_ids();
     const uint64_t target_rows = dataset.tables[dataset.target_table].rows;
     Buffer<uint64_t> sums(context.memory(), what, target_rows, 0);
@@ -36,14 +36,11 @@ Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::functio
             is_there[ids[row]] = 1;
         });
     }
-    Buffer<uint32_t> shuffled(context.memory(), what);
+    Buffer<HashedRow> shuffled(context.memory(), what);
     context.for_each(target_rows, 1, [&](uint64_t row) {
-        if (is_there[row]) shuffled.push_back(static_cast<uint32_t>(row));
+        if (is_there[row]) shuffled.push_back({sums[row], static_cast<uint32_t>(row)});
     });
-    std::sort(shuffled.begin(), shuffled.end(), [&](uint32_t a, uint32_t b) {
-        context.worked(2);
-        return sums[a] != sums[b] ? sums[a] < sums[b] : a < b;
-    });
+    sort_by_hash(shuffled, context);
     return shuffled;
 }
 
@@ -75,9 +72,9 @@ CalibrationRows::CalibrationRows(Dataset& dataset, bool others_choose, uint64_t 
 
 void CalibrationRows::take_half(Dataset& dataset, const std::function<bool(uint32_t)>& is_held_out, uint64_t seed,
                                 ThreadTeam& team, RunContext& context) {
-    const Buffer<uint32_t> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
+    const Buffer<HashedRow> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
     Buffer<uint8_t> calibrates(context.memory(), what, dataset.tables[dataset.target_table].rows, 0);
-    for (size_t i = 1; i < held_out.size(); i += 2) calibrates[held_out[i]] = 1;
+    for (size_t i = 1; i < held_out.size(); i += 2) calibrates[held_out[i].row] = 1;
     const RowIds ids = dataset.target_ids();
     context.for_each(dataset.rows, 2, [&](uint64_t i) {
         const auto row = static_cast<uint32_t>(i);

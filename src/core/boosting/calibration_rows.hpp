@@ -1,6 +1,7 @@
 // The rows that tell how far off predictions are: held out, and without a say in what the model is.
 #pragma once
 
+#include "core/base/hashed_rows.hpp"
 #include "core/base/threads.hpp"
 #include "core/boosting/binning/binning.hpp"
 #include "core/boosting/trees/boosting_model.hpp"
@@ -10,8 +11,8 @@ namespace btml::boosting {
 // Returns the rows of the target's table that rows of the join come from, for which is_wanted(row of the join), in the
 // order of a hash of all that trees see of them: an order at random that rows keep wherever they lie. Rows without a
 // difference for the trees are next to each other.
-Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
-                                      uint64_t seed, ThreadTeam& team, RunContext& context);
+Buffer<HashedRow> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
+                                       uint64_t seed, ThreadTeam& team, RunContext& context);
 
 // Some rows of the join with their targets, which outlive the columns of the dataset.
 class TargetRows {

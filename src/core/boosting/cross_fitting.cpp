@@ -11,7 +11,7 @@ CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, size_t spared, 
     const auto is_trained = [&](uint32_t row) {
         return dataset.weight_of(row) > 0 && (dataset.holdout_table < 0 || dataset.holdout[holdout_ids[row]] == 0);
     };
-    const Buffer<uint32_t> shuffled = shuffled_target_rows(dataset, is_trained, seed, team, context);
+    const Buffer<HashedRow> shuffled = shuffled_target_rows(dataset, is_trained, seed, team, context);
     if (shuffled.size() < folds + spared)
         throw Error(ErrorCode::invalid_argument,
                     format("what is learned out of %zu folds needs %zu rows of the target's table to train on", folds,
@@ -19,7 +19,7 @@ CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, size_t spared, 
     Buffer<uint16_t> fold(context.memory(), what, dataset.tables[dataset.target_table].rows, 0);
     for (size_t i = 0, taken = 0; i < shuffled.size(); i++) {
         const bool is_spared = (i + 1) * spared / shuffled.size() > taken; // deals spared rows out evenly
-        fold[shuffled[i]] = static_cast<uint16_t>(is_spared ? folds : (i - taken) % folds);
+        fold[shuffled[i].row] = static_cast<uint16_t>(is_spared ? folds : (i - taken) % folds);
         taken += is_spared;
     }
     for (size_t part = 0; part <= folds; part++) parts_.emplace_back(context);

@@ -1,8 +1,8 @@
 #include "core/gp/fit.hpp"
 
+#include "core/base/hashed_rows.hpp"
 #include "core/gp/mean_choice.hpp"
 #include "core/gp/trainer.hpp"
-#include "core/numbers/rng.hpp"
 #include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
@@ -107,21 +107,13 @@ bool held_out_rows_choose(const Options& options, const TrainingData& data) {
 // choose worse than rows left out in turn, and none of them does.
 void withhold_half(FitRows& rows, uint64_t seed, RunContext& context) {
     const size_t count = rows.choosing.rows();
-    std::vector<uint64_t> keys;
-    std::vector<uint32_t> order;
-    for (uint32_t row = 0; row < count; row++) {
-        context.worked(2 + rows.choosing.features.size());
-        keys.push_back(content_hash(rows.choosing, row, seed));
-        order.push_back(row);
-    }
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-        context.worked(2);
-        return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
-    });
+    const Buffer<HashedRow> order =
+        rows_by_hash(count, "halves of held-out rows", 2 + rows.choosing.features.size(), context,
+                     [&](size_t row) { return content_hash(rows.choosing, row, seed); });
     // Rows that are alike, which come one after the other, go to one half as to the other.
     std::vector<uint32_t> choosing, calibrating;
     for (size_t i = 0; i < count; i++)
-        (i % 2 == 0 && count >= 2 * min_rows_to_choose ? choosing : calibrating).push_back(order[i]);
+        (i % 2 == 0 && count >= 2 * min_rows_to_choose ? choosing : calibrating).push_back(order[i].row);
     std::sort(choosing.begin(), choosing.end());
     rows.calibrating = select(rows.choosing, calibrating, context);
     rows.choosing = select(rows.choosing, choosing, context);

@@ -1,6 +1,6 @@
 #include "core/kernel/key_set.hpp"
 
-#include "core/numbers/rng.hpp"
+#include "core/base/hashed_rows.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,17 +13,6 @@ namespace {
 
 constexpr size_t rows_of_item = 16384;
 constexpr uint64_t units_of_visit = 4; // of work: a row in an order that is not memory's
-
-struct HashedRow {
-    uint64_t hash;
-    uint32_t row;
-};
-
-uint64_t hash_of(const double* row, size_t dimensions) {
-    uint64_t hash = 0;
-    for (size_t k = 0; k < dimensions; k++) hash = mix64(hash ^ std::bit_cast<uint64_t>(row[k]));
-    return hash;
-}
 
 // √Σx² without overflow.
 double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order, RunContext& context) {
@@ -70,7 +59,7 @@ Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& c
     Buffer<HashedRow> hashed(context.memory(), "hashes of the keys", rows);
     team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
         for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++)
-            hashed[i] = {hash_of(keys.points.row(i), keys.points.dimensions()), static_cast<uint32_t>(i)};
+            hashed[i] = {hash_of_numbers({keys.points.row(i), keys.points.dimensions()}), static_cast<uint32_t>(i)};
     });
     // Parts of about rows_of_item by the hashes' first bits, then each part by itself.
     const int bits = static_cast<int>(std::bit_width(rows / rows_of_item));

@@ -1,38 +1,14 @@
 #include "core/monte_carlo/score_rows.hpp"
 
-#include "core/numbers/rng.hpp"
+#include "core/base/hashed_rows.hpp"
 #include "core/numbers/sample_mean.hpp"
 #include "core/numbers/usual_range.hpp"
 
-#include <bit>
 #include <cmath>
 
 namespace btml::monte_carlo {
 
 namespace {
-
-struct HashedRow {
-    uint64_t hash;
-    uint32_t row;
-};
-
-uint64_t hash_of(const double* row, size_t width) {
-    uint64_t hash = width;
-    for (size_t k = 0; k < width; k++) hash = mix64(hash ^ std::bit_cast<uint64_t>(row[k] + 0.0)); // −0 is 0
-    return hash;
-}
-
-Buffer<HashedRow> sorted_by_hash(const ScoreRows& rows, RunContext& context) {
-    Buffer<HashedRow> order(context.memory(), "the order of a score's points", rows.size());
-    context.for_each(rows.size(), 4, [&](size_t i) {
-        order[i] = {hash_of(rows.row(i), rows.width()), static_cast<uint32_t>(i)};
-    });
-    std::sort(order.begin(), order.end(), [&](const HashedRow& a, const HashedRow& b) {
-        context.worked(1);
-        return a.hash < b.hash;
-    });
-    return order;
-}
 
 double usual_deviation(const Buffer<double>& numbers, RunContext& context) {
     if (numbers.empty()) return 0;
@@ -48,7 +24,9 @@ double usual_deviation(const Buffer<double>& numbers, RunContext& context) {
 double canonicalise(ScoreRows& rows, RunContext& context) {
     const size_t width = rows.width(), count = rows.size();
     {
-        const Buffer<HashedRow> order = sorted_by_hash(rows, context);
+        const Buffer<HashedRow> order = rows_by_hash(count, "the order of a score's points", 4, context, [&](size_t i) {
+            return hash_of_numbers({rows.row(i), width});
+        });
         Buffer<double> sorted(context.memory(), "the points of a score", rows.values.size());
         context.for_each(count, 4,
                          [&](size_t i) { std::copy_n(rows.row(order[i].row), width, sorted.data() + i * width); });

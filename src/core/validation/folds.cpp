@@ -1,6 +1,6 @@
 #include "core/validation/folds.hpp"
 
-#include "core/numbers/rng.hpp"
+#include "core/base/hashed_rows.hpp"
 #include "core/validation/validation_options.hpp"
 
 #include <algorithm>
@@ -63,49 +63,45 @@ void check_whole(const Dataset& dataset, const std::string& holdout, const Folds
     });
 }
 
-struct Unit {
-    uint32_t stratum; // a label, where the target has any
-    uint64_t hash;
-    uint32_t number; // a row of the target's table, or a query
-};
-
-// What is assigned as a whole: queries, or rows of the target's table, of which some row of the join is used.
-std::vector<Unit> units_of(const Dataset& dataset, const Buffer<uint64_t>& contents, uint64_t seed,
+// Returns what is assigned as a whole, in an order at random: queries, or rows of the target's table, of which some row
+// of the join is used.
+Buffer<HashedRow> units_of(const Dataset& dataset, const Buffer<uint64_t>& contents, uint64_t seed,
                            const Buffer<uint16_t>& of_row, RunContext& context) {
     static constexpr uint64_t of_contents = 0x666f6c64, of_queries = of_contents + 1; // streams
     const size_t rows = dataset.target.size();
     Buffer<uint8_t> used(context.memory(), what, rows, uint8_t{0});
     const auto number_of = [&](size_t row) { return dataset.query ? (*dataset.query)[row] : row; };
     for_each_used(dataset, of_row, context, [&](uint64_t, size_t at) { used[number_of(at)] = 1; });
-    std::vector<Unit> units;
-    units.reserve(rows); // at most: a vector that grows would hold twice as much
+    Buffer<HashedRow> units(context.memory(), what);
     context.for_each(rows, 1, [&](uint64_t number) {
         if (!used[number]) return;
-        const auto label = dataset.labels.empty() ? 0 : static_cast<uint32_t>(dataset.target[number]);
-        units.push_back(
-            {dataset.query ? 0 : label,
-             dataset.query ? random_bits(seed, of_queries, number) : random_bits(seed, of_contents, contents[number]),
-             static_cast<uint32_t>(number)});
+        const uint64_t hash =
+            dataset.query ? random_bits(seed, of_queries, number) : random_bits(seed, of_contents, contents[number]);
+        units.push_back({hash, static_cast<uint32_t>(number)});
     });
+    sort_by_hash(units, context);
     return units;
 }
 
+// Deals units out in turn, those of one label after those of the one before.
 void cut(const Dataset& dataset, const Buffer<uint64_t>& contents, size_t count, uint64_t seed, Folds& folds,
          RunContext& context) {
-    const size_t rows = dataset.target.size();
-    const Reservation held(context.memory(), what, rows * sizeof(Unit));
-    std::vector<Unit> units = units_of(dataset, contents, seed, folds.of_row, context);
+    const Buffer<HashedRow> units = units_of(dataset, contents, seed, folds.of_row, context);
     if (units.size() < count)
         throw Error(
             ErrorCode::invalid_argument,
             format("there are more folds (%zu) than %s (%zu)", count, dataset.query ? "queries" : "rows", units.size()),
             "", "Ask for fewer folds.");
-    std::sort(units.begin(), units.end(), [&](const Unit& a, const Unit& b) {
-        context.worked(1);
-        return std::tuple(a.stratum, a.hash, a.number) < std::tuple(b.stratum, b.hash, b.number);
+    const auto label_of = [&](const HashedRow& unit) {
+        return dataset.query || dataset.labels.empty() ? 0 : static_cast<size_t>(dataset.target[unit.row]);
+    };
+    std::vector<size_t> next(dataset.labels.size() + 2, 0); // by label
+    for (const HashedRow& unit : units) next[label_of(unit) + 1]++;
+    for (size_t label = 1; label < next.size(); label++) next[label] += next[label - 1];
+    Buffer<uint16_t> of_unit(context.memory(), what, dataset.target.size(), Folds::always);
+    context.for_each(units.size(), 2, [&](uint64_t i) {
+        of_unit[units[i].row] = static_cast<uint16_t>(next[label_of(units[i])]++ % count);
     });
-    Buffer<uint16_t> of_unit(context.memory(), what, rows, Folds::always);
-    context.for_each(units.size(), 1, [&](uint64_t i) { of_unit[units[i].number] = static_cast<uint16_t>(i % count); });
     for_each_used(dataset, folds.of_row, context, [&](uint64_t row, size_t at) {
         folds.of_row[row] = of_unit[dataset.query ? (*dataset.query)[at] : at];
     });
