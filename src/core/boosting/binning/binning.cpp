@@ -2,7 +2,7 @@
 
 #include "core/boosting/binning/quantile_cuts.hpp"
 #include "core/boosting/binning/radix_sort.hpp"
-#include "core/boosting/binning/value_keys.hpp"
+#include "core/boosting/value_keys.hpp"
 
 #include <bit>
 #include <cmath>

@@ -18,25 +18,22 @@ constexpr ObjectiveFacts binary_facts{.link = Link::logistic,
                                       .is_without_unit = true,
                                       .default_max_step = 4};
 
-class Binary final : public DerivedObjective {
-  public:
-    constexpr Binary() : DerivedObjective(binary_facts) {}
-    void derive(DerivativeBlock& block, const LossOptions&) const override { derive_binary(block); }
-    bool holds(double target) const override { return target >= 0 && target <= 1; }
-    const char* valid_targets() const override { return "0, 1 and what is between"; }
-    // The share of either label is at least that of half a row.
-    double base(double mean, uint64_t rows) const override {
-        const double least = 0.5 / static_cast<double>(rows), share = std::clamp(mean, least, 1 - least);
-        const double base = logarithm(share / (1 - share));
-        if (mean == 0 || mean == 1) throw DegenerateTarget::of_number(mean, base);
-        return base;
-    }
-};
+// The share of either label is at least that of half a row.
+double logit_of_mean(double mean, uint64_t rows) {
+    const double least = 0.5 / static_cast<double>(rows), share = std::clamp(mean, least, 1 - least);
+    const double base = logarithm(share / (1 - share));
+    if (mean == 0 || mean == 1) throw DegenerateTarget::of_number(mean, base);
+    return base;
+}
+
+constexpr DerivedLoss binary_loss{[](DerivativeBlock& block, const LossOptions&) { derive_binary(block); },
+                                  [](double target) { return target >= 0 && target <= 1; }, "0, 1 and what is between",
+                                  logit_of_mean};
 
 } // namespace
 
 const Objective& binary_objective() {
-    static constinit const Binary objective;
+    static constinit const DerivedObjective objective(binary_facts, binary_loss);
     return objective;
 }
 

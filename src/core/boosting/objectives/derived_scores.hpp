@@ -145,24 +145,26 @@ class DerivedScores : public RowScores {
     void sum_weights();
 };
 
-// A loss of one score.
-class DerivedObjective : public Objective {
-  public:
-    uint64_t row_bytes(size_t) const final { return 2 * sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const final;
-
+// What a loss of one score is.
+struct DerivedLoss {
     // Computes the block's residuals, hessians and losses.
-    virtual void derive(DerivativeBlock& block, const LossOptions& options) const = 0;
+    void (*derive)(DerivativeBlock& block, const LossOptions& options);
     // Says whether the loss is defined for a target; the text says which are valid.
-    virtual bool holds(double target) const = 0;
-    virtual const char* valid_targets() const = 0;
+    bool (*holds)(double target);
+    const char* valid_targets;
     // Returns the best score of so many rows, whose targets have this mean. Error DegenerateTarget.
-    virtual double base(double mean, uint64_t rows) const = 0;
+    double (*base)(double mean, uint64_t rows);
+};
 
-  protected:
-    using Objective::Objective;
-    ~DerivedObjective() = default;
+class DerivedObjective final : public Objective {
+  public:
+    constexpr DerivedObjective(const ObjectiveFacts& facts, const DerivedLoss& loss) : Objective(facts), loss_(loss) {}
+    uint64_t row_bytes(size_t) const override { return 2 * sizeof(int64_t); }
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                     ThreadTeam& team, RunContext& context) const override;
+
+  private:
+    const DerivedLoss loss_;
 };
 
 // Larger targets of losses with e^F in them would have derivatives that no float holds.

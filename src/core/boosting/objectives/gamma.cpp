@@ -15,19 +15,13 @@ constexpr ObjectiveFacts gamma_facts{.link = Link::exponential,
                                      .is_without_unit = true,
                                      .default_max_step = 1.5};
 
-class Gamma final : public DerivedObjective {
-  public:
-    constexpr Gamma() : DerivedObjective(gamma_facts) {}
-    void derive(DerivativeBlock& block, const LossOptions&) const override { derive_gamma(block); }
-    bool holds(double target) const override { return target > 0; }
-    const char* valid_targets() const override { return "positive numbers"; }
-    double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
-};
+constexpr DerivedLoss gamma_loss{[](DerivativeBlock& block, const LossOptions&) { derive_gamma(block); },
+                                 [](double target) { return target > 0; }, "positive numbers", logarithm_of_mean};
 
 } // namespace
 
 const Objective& gamma_objective() {
-    static constinit const Gamma objective;
+    static constinit const DerivedObjective objective(gamma_facts, gamma_loss);
     return objective;
 }
 

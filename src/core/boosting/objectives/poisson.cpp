@@ -15,19 +15,14 @@ constexpr ObjectiveFacts poisson_facts{.link = Link::exponential,
                                        .is_without_unit = true,
                                        .default_max_step = 0.7};
 
-class Poisson final : public DerivedObjective {
-  public:
-    constexpr Poisson() : DerivedObjective(poisson_facts) {}
-    void derive(DerivativeBlock& block, const LossOptions&) const override { derive_poisson(block); }
-    bool holds(double target) const override { return target >= 0 && target <= max_target; }
-    const char* valid_targets() const override { return "numbers from 0 to 1e30"; }
-    double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
-};
+constexpr DerivedLoss poisson_loss{[](DerivativeBlock& block, const LossOptions&) { derive_poisson(block); },
+                                   [](double target) { return target >= 0 && target <= max_target; },
+                                   "numbers from 0 to 1e30", logarithm_of_mean};
 
 } // namespace
 
 const Objective& poisson_objective() {
-    static constinit const Poisson objective;
+    static constinit const DerivedObjective objective(poisson_facts, poisson_loss);
     return objective;
 }
 

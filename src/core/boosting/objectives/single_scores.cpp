@@ -25,15 +25,16 @@ struct Slope {
 
 class SingleScores final : public DerivedScores {
   public:
-    SingleScores(const DerivedObjective& objective, const TrainingRows& training, Dataset& dataset,
+    SingleScores(const ObjectiveFacts& facts, const DerivedLoss& loss, const TrainingRows& training, Dataset& dataset,
                  const LossOptions& options, ThreadTeam& team, RunContext& context)
         : DerivedScores(training, dataset, options, team, context),
-          objective_(objective),
+          link_(facts.link),
+          loss_(loss),
           scores_(context.memory(), "scores", training.rows()) {
-        check_targets([&](double y) { return objective.holds(y); }, objective.valid_targets());
+        check_targets([&](double y) { return loss.holds(y); }, loss.valid_targets);
         const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
         if (offset) check_offset(*offset);
-        if (objective.link == Link::exponential) find_far_targets(offset);
+        if (link_ == Link::exponential) find_far_targets(offset);
         bases_ = options.bases;
         if (bases_.empty()) {
             bases_ = {rounded(find_base(offset))};
@@ -48,7 +49,7 @@ class SingleScores final : public DerivedScores {
     }
 
     HeldOutRow held_out_row(uint32_t row) const override {
-        const double prediction = prediction_of(objective_.link, static_cast<double>(scores_[row]) * unit);
+        const double prediction = prediction_of(link_, static_cast<double>(scores_[row]) * unit);
         return {target(row), prediction, static_cast<double>(training_.weight(row)),
                 (prediction > 0.5) == (target(row) > 0.5)};
     }
@@ -74,7 +75,8 @@ class SingleScores final : public DerivedScores {
     double most_beside_usual(float Derivative::*part, int bits) const;
     void bound_derivatives(Found& found);
 
-    const DerivedObjective& objective_;
+    const Link link_;
+    const DerivedLoss& loss_;
     Buffer<int64_t> scores_;
     double most_usual_ = std::numeric_limits<double>::infinity(); // of targets · e^-offset
     double most_usual_offset_ = std::numeric_limits<double>::infinity();
@@ -87,7 +89,7 @@ DerivedScores::Found SingleScores::derive(const RowList& rows) {
     block.rows = rows.count;
     load_scores(&scores_[rows.first], unit, rows.count, block.scores);
     load_targets(rows, block);
-    objective_.derive(block, options_);
+    loss_.derive(block, options_);
     keep(rows, block, found);
     return found;
 }
@@ -162,7 +164,7 @@ double SingleScores::find_base(const Buffer<double>* offset) const {
             if (training_.role(rows[i]) == Role::train)
                 sums[worker].trained.add(loss_weight(rows[i]) * usual_target(rows[i], offset));
     });
-    return objective_.base(sums.total().trained.value() / train_weight_, training_.train_rows());
+    return loss_.base(sums.total().trained.value() / train_weight_, training_.train_rows());
 }
 
 // With offsets there is no formula: Newton's steps from there.
@@ -179,7 +181,7 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
             load_targets(rows, block);
             if (has_far_)
                 for (size_t i = 0; i < rows.count; i++) block.targets[i] = usual_target(rows[i], &offset);
-            objective_.derive(block, options_);
+            loss_.derive(block, options_);
             for (size_t i = 0; i < rows.count; i++) {
                 if (training_.role(rows[i]) != Role::train) continue;
                 sums[worker].residual.add(loss_weight(rows[i]) * block.residuals[i]);
@@ -244,7 +246,7 @@ double logarithm_of_mean(double mean, uint64_t rows) {
 std::unique_ptr<RowScores> DerivedObjective::start(const TrainingRows& training, Dataset& dataset,
                                                    const LossOptions& options, ThreadTeam& team,
                                                    RunContext& context) const {
-    return std::make_unique<SingleScores>(*this, training, dataset, options, team, context);
+    return std::make_unique<SingleScores>(*this, loss_, training, dataset, options, team, context);
 }
 
 } // namespace btml::boosting

@@ -15,21 +15,14 @@ constexpr ObjectiveFacts tweedie_facts{.link = Link::exponential,
                                        .takes_power = true,
                                        .default_max_step = 1.5};
 
-class Tweedie final : public DerivedObjective {
-  public:
-    constexpr Tweedie() : DerivedObjective(tweedie_facts) {}
-    void derive(DerivativeBlock& block, const LossOptions& options) const override {
-        derive_tweedie(block, options.power);
-    }
-    bool holds(double target) const override { return target >= 0 && target <= max_target; }
-    const char* valid_targets() const override { return "numbers from 0 to 1e30"; }
-    double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
-};
+constexpr DerivedLoss tweedie_loss{
+    [](DerivativeBlock& block, const LossOptions& options) { derive_tweedie(block, options.power); },
+    [](double target) { return target >= 0 && target <= max_target; }, "numbers from 0 to 1e30", logarithm_of_mean};
 
 } // namespace
 
 const Objective& tweedie_objective() {
-    static constinit const Tweedie objective;
+    static constinit const DerivedObjective objective(tweedie_facts, tweedie_loss);
     return objective;
 }
 
