@@ -9,7 +9,16 @@
 
 namespace btml {
 
-// Open addressing from a 32-bit hash to a dense number; the owner of the values decides what is equal.
+// Open addressing, linear probing: returns the first place from that of a hash on where stops(slot) holds. mask: the
+// number of slots, a power of two, less one. Some slot must be free, and stop it.
+template <class Slot, class Stops>
+size_t probe(const Slot* slots, size_t mask, uint64_t hash, const Stops& stops) {
+    size_t at = hash & mask;
+    while (!stops(slots[at])) at = (at + 1) & mask;
+    return at;
+}
+
+// From a 32-bit hash to a dense number; the owner of the values decides what is equal.
 class HashIndex {
   public:
     HashIndex(MemoryBudget& budget, const char* what) : slots_(budget, what) {}
@@ -22,15 +31,11 @@ class HashIndex {
     uint32_t find_or_add(uint32_t hash, uint32_t next, Equal&& equal) {
         if ((static_cast<uint64_t>(next) + 1) * 2 > slots_.size()) [[unlikely]]
             grow();
-        const size_t mask = slots_.size() - 1;
-        for (size_t at = hash & mask;; at = (at + 1) & mask) {
-            Slot& slot = slots_[at];
-            if (slot.number == free_slot) {
-                slot = {hash, next};
-                return next;
-            }
-            if (slot.hash == hash && equal(slot.number)) return slot.number;
-        }
+        Slot& slot = slots_[probe(slots_.data(), slots_.size() - 1, hash, [&](const Slot& found) {
+            return found.number == free_slot || (found.hash == hash && equal(found.number));
+        })];
+        if (slot.number == free_slot) slot = {hash, next};
+        return slot.number;
     }
 
   private:
@@ -42,13 +47,9 @@ class HashIndex {
     void grow() {
         Buffer<Slot> old = std::move(slots_);
         slots_ = Buffer<Slot>(old.budget(), old.what(), old.empty() ? 1024 : old.size() * 2, Slot{0, free_slot});
-        const size_t mask = slots_.size() - 1;
-        for (const Slot& slot : old) {
-            if (slot.number == free_slot) continue;
-            size_t at = slot.hash & mask;
-            while (slots_[at].number != free_slot) at = (at + 1) & mask;
-            slots_[at] = slot;
-        }
+        const auto is_free = [](const Slot& slot) { return slot.number == free_slot; };
+        for (const Slot& slot : old)
+            if (!is_free(slot)) slots_[probe(slots_.data(), slots_.size() - 1, slot.hash, is_free)] = slot;
     }
 
     Buffer<Slot> slots_;

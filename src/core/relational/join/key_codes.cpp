@@ -1,6 +1,6 @@
 #include "core/relational/join/key_codes.hpp"
 
-#include "core/numbers/rng.hpp"
+#include "core/data/dictionary.hpp"
 
 #include <bit>
 
@@ -8,7 +8,7 @@ namespace btml::relational {
 
 namespace {
 
-// Numbers pairs (code so far, next key) by first appearance. Open addressing, linear probing, at most half full.
+// Numbers pairs (code so far, next key) by first appearance, in slots of which at most half are taken.
 class PairNumbers {
   public:
     PairNumbers(MemoryBudget& memory, uint64_t max_pairs)
@@ -35,9 +35,8 @@ class PairNumbers {
     };
 
     uint64_t locate(uint64_t pair) const {
-        uint64_t at = mix64(pair) & mask_;
-        while (slots_[at].number != free_slot && slots_[at].pair != pair) at = (at + 1) & mask_;
-        return at;
+        return probe(slots_.data(), mask_, mix64(pair),
+                     [&](const Slot& slot) { return slot.number == free_slot || slot.pair == pair; });
     }
 
     Buffer<Slot> slots_;
