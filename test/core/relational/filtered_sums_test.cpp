@@ -172,7 +172,7 @@ class Fixture {
     std::vector<RowId> tuple_of(uint64_t i) const {
         std::vector<RowId> tuple;
         for (size_t t = 0; t < join_.tables().size(); t++) {
-            const RowId row = static_cast<int>(t) == rows_.identity_table ? static_cast<RowId>(i) : rows_.row_ids[t][i];
+            const RowId row = rows_.row_ids[t].empty() ? static_cast<RowId>(i) : rows_.row_ids[t][i];
             const Buffer<RowId>& order = grouped_.tables()[t].order;
             tuple.push_back(
                 order.empty() ? row : static_cast<RowId>(std::find(order.begin(), order.end(), row) - order.begin()));

@@ -201,9 +201,7 @@ class Fixture {
     }
 
     // The row, in the order of the grouped table, of a row of the join.
-    size_t row_of(size_t t, uint64_t i) const {
-        return places_[t][static_cast<int>(t) == rows_.identity_table ? i : rows_.row_ids[t][i]];
-    }
+    size_t row_of(size_t t, uint64_t i) const { return places_[t][rows_.row_ids[t].empty() ? i : rows_.row_ids[t][i]]; }
 
     bool is_in(const std::vector<std::vector<bool>>& rows, uint64_t i) const {
         for (size_t t = 0; t < rows.size(); t++)

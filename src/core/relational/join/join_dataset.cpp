@@ -131,7 +131,7 @@ void keep_rows_of(Join& join, JoinRows& rows, RunContext& context) {
 }
 
 Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context) {
-    JoinRows rows{join.count(context), {}, -1};
+    JoinRows rows{join.count(context), {}};
     for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
     Dataset dataset = make_dataset(std::move(join), std::move(rows), plan, context);
     RowBlocks blocks(context, "grouping rows by key", 0);

@@ -64,7 +64,7 @@ class Tuples {
             const std::vector<int>& children = tree_.nodes[table].children;
             open.insert(open.end(), children.begin(), children.end());
         }
-        return {length_, std::move(columns_), identity_};
+        return {length_, std::move(columns_)};
     }
 
   private:

@@ -138,7 +138,7 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
                     format("a sample of %" PRIu64 " rows, at most %" PRIu64 " can be drawn", rows, max_rows));
     context_.memory().require(bytes(rows), what);
     Buffer<WideCount> rest = draw_ranks(count_, rows, seed, stream, context_);
-    JoinRows sample{rows, {}, -1};
+    JoinRows sample{rows, {}};
     for (size_t t = 0; t < join_.tables().size(); t++) sample.row_ids.emplace_back(context_.memory(), what, rows);
     if (rows == 0) return sample;
     ThreadTeam team(context_, static_cast<int>(1 + rows / piece_rows / 4)); // few rows are not worth a thread
