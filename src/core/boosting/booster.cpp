@@ -79,6 +79,9 @@ std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, u
     return features;
 }
 
+} // namespace
+
+// One training, whatever holds the rows.
 class Booster {
   public:
     Booster(Dataset dataset, const Options& options, ThreadTeam& team, RunContext& context,
@@ -136,7 +139,7 @@ class Booster {
     bool has_rows_of_start_ = true;  // also where there is no start
     FitResult result_;
     const char* phase_ = "growing trees";
-    std::optional<CalibrationRows> calibration_rows_;
+    std::optional<TargetRows> calibration_rows_;
     std::optional<DeviationTraining> deviation_;
     std::optional<TrainingRows> rows_;
     std::optional<BinnedData> data_; // of one training alone
@@ -220,8 +223,8 @@ void Booster::check_bins(const BinnedData& data) const {
 // stays out of that.
 void Booster::take_calibration_rows() {
     if (dataset_.holdout_table < 0 || team_.peers() || !objective_of(options_.objective).has_interval()) return;
-    calibration_rows_.emplace(dataset_, options_.early_stopping > 0, static_cast<uint64_t>(options_.seed), team_,
-                              context_);
+    calibration_rows_ = boosting::take_calibration_rows(dataset_, options_.early_stopping > 0,
+                                                        static_cast<uint64_t>(options_.seed), team_, context_);
 }
 
 void Booster::calibrate() {
@@ -340,7 +343,8 @@ void Booster::start_trees(TrainingSet& training) {
     Model& model = result_.model;
     model.bases = training.scores().bases();
     model.rows = training.train_rows();
-    model.holdout_rows = training.holdout_rows() + (calibration_rows_ ? calibration_rows_->taken() : 0);
+    model.holdout_rows = training.holdout_rows();
+    if (calibration_rows_ && options_.early_stopping > 0) model.holdout_rows += calibration_rows_->size();
     model.baseline = measure(training.scores());
     grower_.emplace(training, options_, team_, context_);
     if (start_) grow_again();
@@ -446,8 +450,6 @@ void Booster::report(const LogEntry& entry) {
     context_.note(text);
 }
 
-} // namespace
-
 void check_options(const Dataset& dataset, const Options& options) {
     options.validate();
     if (dataset.features.empty())
@@ -500,28 +502,24 @@ void serve_fit(Dataset dataset, const Options& options, Holder& peers, RunContex
     Booster(std::move(dataset), options, team, context, false, std::move(start)).serve(peers);
 }
 
-class Training::State : public Booster {
-    using Booster::Booster;
-};
-
 Training::Training(Dataset rows, const BinnedData& data, const Options& options, ThreadTeam& team, RunContext& context,
                    const char* phase, int parallel)
-    : state_(std::make_unique<State>(std::move(rows), options, team, context)) {
-    state_->start(data, phase, parallel);
+    : booster_(std::make_unique<Booster>(std::move(rows), options, team, context)) {
+    booster_->start(data, phase, parallel);
 }
 
 Training::~Training() = default;
 
 void Training::grow(size_t iterations) {
-    while (!state_->is_done() && log().size() < iterations) state_->grow_iteration();
+    while (!booster_->is_done() && log().size() < iterations) booster_->grow_iteration();
 }
 
 const std::vector<LogEntry>& Training::log() const {
-    return state_->log();
+    return booster_->log();
 }
 
 const Model& Training::model() const {
-    return state_->model();
+    return booster_->model();
 }
 
 } // namespace btml::boosting

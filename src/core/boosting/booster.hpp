@@ -1,4 +1,4 @@
-// Training: gradient boosting of the squared loss over rows of a join.
+// Trains boosted trees over the rows of a join: held one by one, never listed, or held by several processes.
 #pragma once
 
 #include "core/base/peers.hpp"
@@ -72,8 +72,7 @@ class Training {
     const Model& model() const;
 
   private:
-    class State;
-    std::unique_ptr<State> state_;
+    std::unique_ptr<class Booster> booster_;
 };
 
 } // namespace btml::boosting

@@ -54,37 +54,31 @@ void TargetRows::add(const Dataset& dataset, uint32_t row) {
     if (dataset.offset) offsets_.push_back(dataset.offset->numbers[target_row]);
 }
 
-CalibrationRows::CalibrationRows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team,
-                                 RunContext& context)
-    : TargetRows(context) {
-    if (dataset.holdout_table < 0) return;
+TargetRows take_calibration_rows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team,
+                                 RunContext& context) {
+    TargetRows taken(context);
+    if (dataset.holdout_table < 0) return taken;
     const auto is_held_out = [&](uint32_t row) {
-        const RowIds holdout_ids = dataset.holdout_ids();
-        return static_cast<Role>(dataset.holdout[holdout_ids[row]]) == Role::holdout && dataset.weight_of(row) > 0;
+        return static_cast<Role>(dataset.holdout[dataset.holdout_ids()[row]]) == Role::holdout &&
+               dataset.weight_of(row) > 0;
     };
-    if (others_choose)
-        take_half(dataset, is_held_out, seed, team, context);
-    else
-        context.for_each(dataset.rows, 3, [&](uint64_t row) {
-            if (is_held_out(static_cast<uint32_t>(row))) add(dataset, static_cast<uint32_t>(row));
-        });
-}
-
-void CalibrationRows::take_half(Dataset& dataset, const std::function<bool(uint32_t)>& is_held_out, uint64_t seed,
-                                ThreadTeam& team, RunContext& context) {
-    const Buffer<HashedRow> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
-    Buffer<uint8_t> calibrates(context.memory(), what, dataset.tables[dataset.target_table].rows, 0);
-    for (size_t i = 1; i < held_out.size(); i += 2) calibrates[held_out[i].row] = 1;
+    Buffer<uint8_t> calibrates(context.memory(), what, dataset.tables[dataset.target_table].rows, !others_choose);
+    if (others_choose) {
+        const Buffer<HashedRow> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
+        for (size_t i = 1; i < held_out.size(); i += 2) calibrates[held_out[i].row] = 1;
+    }
     const RowIds ids = dataset.target_ids();
-    context.for_each(dataset.rows, 2, [&](uint64_t i) {
+    context.for_each(dataset.rows, 3, [&](uint64_t i) {
         const auto row = static_cast<uint32_t>(i);
-        if (is_held_out(row) && calibrates[ids[row]]) add(dataset, row);
+        if (is_held_out(row) && calibrates[ids[row]]) taken.add(dataset, row);
     });
-    taken_ = size();
+    if (!others_choose) return taken;
     if (dataset.holdout_table != dataset.target_table) give_roles_to_join_rows(dataset, context);
     const RowIds holdout_ids = dataset.holdout_ids();
-    context.for_each(
-        size(), 1, [&](uint64_t i) { dataset.holdout[holdout_ids[rows()[i]]] = static_cast<uint8_t>(Role::ignored); });
+    context.for_each(taken.size(), 1, [&](uint64_t i) {
+        dataset.holdout[holdout_ids[taken.rows()[i]]] = static_cast<uint8_t>(Role::ignored);
+    });
+    return taken;
 }
 
 template <class Start>

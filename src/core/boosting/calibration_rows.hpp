@@ -22,6 +22,7 @@ class TargetRows {
     // Adds a row of a dataset whose columns are still there.
     void add(const Dataset& dataset, uint32_t row);
     const Buffer<uint32_t>& rows() const { return rows_; }
+    uint64_t size() const { return rows_.size(); }
     // Returns y − prediction of each, by these trees of the model.
     Buffer<double> residuals(const Model& model, std::span<const Tree> trees, const BinnedData& data, ThreadTeam& team,
                              RunContext& context) const;
@@ -39,21 +40,9 @@ class TargetRows {
     Buffer<double> targets_, offsets_;
 };
 
-class CalibrationRows : public TargetRows {
-  public:
-    // Takes all rows that are held out or, where some of these choose the model, every second one of the target's
-    // table; the dataset then ignores these. It has raw columns, and the target that scores are compared with.
-    CalibrationRows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team, RunContext& context);
-
-    uint64_t size() const { return rows().size(); }
-    // Rows that the dataset ignores because of them.
-    uint64_t taken() const { return taken_; }
-
-  private:
-    void take_half(Dataset& dataset, const std::function<bool(uint32_t)>& is_held_out, uint64_t seed, ThreadTeam& team,
-                   RunContext& context);
-
-    uint64_t taken_ = 0;
-};
+// Takes all rows that are held out or, where some of these choose the model, every second one of the target's table;
+// the dataset then ignores these. It has raw columns, and the target that scores are compared with.
+TargetRows take_calibration_rows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team,
+                                 RunContext& context);
 
 } // namespace btml::boosting

@@ -9,8 +9,8 @@ namespace btml::boosting {
 class CrossFitting {
   public:
     // Keeps targets and weights, and deals the rows to train on out to folds, by rows of the target's table, of which
-    // so many are spared. The dataset is as for CalibrationRows, and has its roles. Error invalid_argument for fewer
-    // such rows than folds beside those that are spared.
+    // so many are spared. The dataset is as for take_calibration_rows, and has its roles. Error invalid_argument for
+    // fewer such rows than folds beside those that are spared.
     CrossFitting(const Dataset& dataset, size_t folds, size_t spared, uint64_t seed, ThreadTeam& team,
                  RunContext& context);
 

@@ -166,7 +166,7 @@ void DeviationTraining::calibrate(Model& model, uncertainty::Method method, cons
 
 // Each fold's errors and deviations are those of trainings without it. The model's trees for the deviation are the mean
 // of those, or of a training of all rows.
-void DeviationTraining::learn(Model& model, const Options& options, const CalibrationRows* held_out, bool of_folds,
+void DeviationTraining::learn(Model& model, const Options& options, const TargetRows* held_out, bool of_folds,
                               BinnedData& data, ThreadTeam& team) {
     static constexpr char phase[] = "trees for deviations";
     take_logarithms();
@@ -209,7 +209,7 @@ void DeviationTraining::learn(Model& model, const Options& options, const Calibr
     calibrate(model, uncertainty::Method::out_of_fold, std::move(errors), scores);
 }
 
-void DeviationTraining::run(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data,
+void DeviationTraining::run(Model& model, const Options& options, const TargetRows* held_out, BinnedData& data,
                             ThreadTeam& team) {
     static constexpr double errors_are_known = begin + (1 - begin) / 3;
     const Options of_trees = without_choices(options);

@@ -19,7 +19,7 @@ class DeviationTraining {
 
     // Gives the model a deviation and a calibration: by the rows held out, or where there are none, by the folds. The
     // bins forget the features' directions, which are promises about predictions.
-    void run(Model& model, const Options& options, const CalibrationRows* held_out, BinnedData& data, ThreadTeam& team);
+    void run(Model& model, const Options& options, const TargetRows* held_out, BinnedData& data, ThreadTeam& team);
 
     // Returns a model of its own: the mean of trainings without a fold, both for the target and the deviation, of as
     // many trees each as predict the folds best, within options.trees and until options.early_stopping of them bring
@@ -39,7 +39,7 @@ class DeviationTraining {
     std::vector<double> fold_weights() const;
     Model find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team);
     void take_logarithms();
-    void learn(Model& model, const Options& options, const CalibrationRows* held_out, bool of_folds, BinnedData& data,
+    void learn(Model& model, const Options& options, const TargetRows* held_out, bool of_folds, BinnedData& data,
                ThreadTeam& team);
     void calibrate(Model& model, uncertainty::Method method, const Buffer<double>& errors,
                    const Buffer<double>& scores);

@@ -58,14 +58,14 @@ Dataset BoostedScorer::with_roles(Buffer<uint8_t> roles) {
     return dataset;
 }
 
-// Returns how many folds may grow at a time beside bins, which are there: all of them, or as many as take half of what
-// memory is left.
+// Returns how many folds grow at a time beside bins, which are there: enough to keep all threads busy, but no more than
+// half of what memory is left has room for.
 size_t BoostedScorer::side_by_side(const Options& options) const {
     if (team_.size() == 1) return 1;
     const auto bytes = [&](uint64_t parallel) {
         return boosting::training_bytes(dataset_, options, parallel, team_.size(), context_);
     };
-    size_t parallel = folds_.size();
+    size_t parallel = std::min(folds_.size(), 4 * static_cast<size_t>(team_.size()));
     while (parallel > 1 && bytes(parallel) > context_.memory().left() / 2) parallel--;
     return parallel;
 }

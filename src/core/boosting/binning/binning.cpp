@@ -2,7 +2,7 @@
 
 #include "core/boosting/binning/quantile_cuts.hpp"
 #include "core/boosting/binning/radix_sort.hpp"
-#include "core/boosting/value_keys.hpp"
+#include "core/numbers/weighted_quantile.hpp"
 
 #include <bit>
 #include <cmath>
@@ -22,6 +22,18 @@ size_t bin_bytes(size_t bins) {
 }
 
 namespace {
+
+constexpr uint64_t sign_bit = uint64_t{1} << 63, key_of_nan = ~uint64_t{0};
+
+// Unsigned order of keys is PostgreSQL's order of numbers; −0 and 0 have one key, and so have all NaN.
+uint64_t to_key(double x) {
+    return std::isnan(x) ? key_of_nan : static_cast<uint64_t>(ordered_bits(x)) ^ sign_bit;
+}
+
+double from_key(uint64_t key) {
+    return key == key_of_nan ? std::numeric_limits<double>::quiet_NaN()
+                             : from_ordered_bits(static_cast<int64_t>(key ^ sign_bit));
+}
 
 struct KeyedRow {
     uint64_t key;

@@ -108,10 +108,7 @@ void Populations::merge(size_t table, const EqualRows& rows) {
 void Populations::sample(uint64_t tree) {
     if (!is_sampled()) return;
     in_bag_.clear();
-    for (const Buffer<double>& weights : train_) {
-        in_bag_.emplace_back(context_.memory(), "weights", weights.size());
-        std::copy(weights.begin(), weights.end(), in_bag_.back().begin());
-    }
+    for (const Buffer<double>& weights : train_) in_bag_.push_back(weights.copy(context_));
     const GroupedTable& table = join_.tables()[target_table_];
     Buffer<double>& weights = in_bag_[target_table_];
     weigh_each(weights, table.rows);
