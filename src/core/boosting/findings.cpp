@@ -8,6 +8,9 @@ namespace btml::boosting {
 
 namespace {
 
+constexpr uint64_t min_rows = 100;
+constexpr double min_explained = 0.999;
+
 constexpr size_t max_ranges = 256;
 
 // Sums of some rows by range of a feature's values; NULL has a range of its own.
@@ -23,7 +26,7 @@ class Examination {
           training_(training),
           context_(context),
           held_(context.memory(), "a sample of rows",
-                std::min(training.rows(), FindingRules::max_sample) * (2 * sizeof(uint32_t) + sizeof(double)) +
+                std::min(training.rows(), max_sample_of_findings) * (2 * sizeof(uint32_t) + sizeof(double)) +
                     (max_ranges + 1) * (dataset.labels.size() + 8) * sizeof(double)) {
         sample_targets();
     }
@@ -58,7 +61,7 @@ class Examination {
 
 // Takes a random row of each few, since every n-th might be of one kind.
 void Examination::sample_targets() {
-    const uint64_t step = 1 + training_.rows() / FindingRules::max_sample;
+    const uint64_t step = 1 + training_.rows() / max_sample_of_findings;
     for (uint64_t begin = 0; begin < training_.rows(); begin += step) {
         context_.worked(2);
         const uint64_t row = begin + random_bits(0, 0, begin) % step;
@@ -236,7 +239,7 @@ double Examination::explained_part(const std::vector<uint32_t>& ranges) const {
 bool Examination::explains(const FeatureBins& feature) const {
     const std::vector<uint32_t> ranges = ranges_of(feature);
     if (ranges.empty()) return false;
-    return (dataset_.labels.size() == 2 ? auc(ranges) : explained_part(ranges)) > FindingRules::min_explained;
+    return (dataset_.labels.size() == 2 ? auc(ranges) : explained_part(ranges)) > min_explained;
 }
 
 Findings Examination::find() {
@@ -261,7 +264,7 @@ Findings Examination::find() {
 } // namespace
 
 Findings examine(const BinnedData& data, const Dataset& dataset, const TrainingRows& training, RunContext& context) {
-    if (training.train_rows() < FindingRules::min_rows) return {};
+    if (training.train_rows() < min_rows) return {};
     return Examination(data, dataset, training, context).find();
 }
 

@@ -13,17 +13,15 @@ struct Findings {
     std::vector<std::string> explaining, identifying, nearly_identifying, constant;
 };
 
-// Looks at the rows to train on, of which there must be min_rows for anything to be found.
+inline constexpr uint64_t max_sample_of_findings = 200'000;
+
+// Looks at the rows to train on, of which there must be 100 for anything to be found.
 //
 // A feature explains the target where, by means of up to 256 ranges of its values (one for three rows of a number), R²
 // is above 0.999, adjusted for the number of ranges; of two labels, of which each has 10 rows at least, where AUC is,
 // each row's forecast being that of the others of its range; of more, where their Gini impurity falls by that part. It
-// is estimated from max_sample random rows at most. Features of more categories are not looked at. A feature identifies
-// rows where it is an integer or a text, not NULL, and no two rows have the same.
-struct FindingRules {
-    static constexpr uint64_t min_rows = 100, max_sample = 200'000;
-    static constexpr double min_explained = 0.999;
-};
+// is estimated from max_sample_of_findings random rows at most. Features of more categories are not looked at. A
+// feature identifies rows where it is an integer or a text, not NULL, and no two rows have the same.
 Findings examine(const BinnedData& data, const Dataset& dataset, const TrainingRows& training, RunContext& context);
 
 // Says whether the loss of held-out rows is greater than that of the best constant, by more than chance explains and

@@ -86,7 +86,7 @@ TEST(Findings, ExplainWhereLittleIsLeft) {
 // Every second row, or every fourth, is no sample of a table that repeats itself.
 TEST(Findings, ASampleIsNotTakenInWithARowsPlace) {
     for (const size_t period : {2, 4}) {
-        const size_t rows = (period - 1) * FindingRules::max_sample + 10;
+        const size_t rows = (period - 1) * max_sample_of_findings + 10;
         Random random(period);
         PlainData data = table_of(rows, period);
         data.columns.push_back(

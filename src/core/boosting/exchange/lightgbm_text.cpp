@@ -129,7 +129,7 @@ void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
         refuse_feature_of(lightgbm, "predictions of objective " + shown(name), "Its link is not known.");
     if (!(imported.steepness > 0 && std::isfinite(imported.steepness)))
         refuse_line(value.line, "sigmoid is not positive");
-    const ForeignObjective& form = found.first ? *found.first : objective_of(found.second).lightgbm.front();
+    const ForeignObjective& form = found.first ? *found.first : objective_of(found.second).lightgbm.begin()[0];
     model_.options.objective = found.second;
     if (imported.link == Link::identity) imported.link = form.link;
     if (has_scores_by_label(imported.link) != (scores > 1))

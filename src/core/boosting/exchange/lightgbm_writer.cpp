@@ -109,11 +109,11 @@ void LightGbmWriter::note_use(const Node& node) {
 // In the words of LightGBM; a model from there has its own.
 std::string objective_text(const Model& model) {
     if (model.imported) return model.imported->objective == "custom" ? "" : model.imported->objective;
-    const std::span<const ForeignObjective> names = objective_of(model.options.objective).lightgbm;
+    const std::initializer_list<ForeignObjective> names = objective_of(model.options.objective).lightgbm;
     const auto found = std::find_if(names.begin(), names.end(), [&](const ForeignObjective& name) {
         return name.has_labels == !model.labels.empty();
     });
-    const ForeignObjective& written = found == names.end() ? names.front() : *found;
+    const ForeignObjective& written = found == names.end() ? *names.begin() : *found;
     std::string text = written.name;
     if (written.has_labels)
         text += has_scores_by_label(written.link) ? format(" num_class:%zu", model.scores()) : " sigmoid:1";

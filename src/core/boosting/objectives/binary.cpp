@@ -5,18 +5,15 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr HoldoutMetric binary_metrics[] = {HoldoutMetric::log_loss, HoldoutMetric::brier, HoldoutMetric::accuracy,
-                                            HoldoutMetric::auc, HoldoutMetric::average_precision};
-constexpr ForeignObjective binary_in_lightgbm[] = {{"binary", Link::logistic, true}, {"cross_entropy", Link::logistic}};
-constexpr ForeignObjective binary_in_xgboost[] = {{"binary:logistic", Link::logistic, true},
-                                                  {"reg:logistic", Link::logistic}};
-constexpr ObjectiveFacts binary_facts{.link = Link::logistic,
-                                      .metrics = binary_metrics,
-                                      .lightgbm = binary_in_lightgbm,
-                                      .xgboost = binary_in_xgboost,
-                                      .takes_labels = true,
-                                      .is_without_unit = true,
-                                      .default_max_step = 4};
+constexpr ObjectiveFacts binary_facts{
+    .link = Link::logistic,
+    .metrics = {HoldoutMetric::log_loss, HoldoutMetric::brier, HoldoutMetric::accuracy, HoldoutMetric::auc,
+                HoldoutMetric::average_precision},
+    .lightgbm = {{"binary", Link::logistic, true}, {"cross_entropy", Link::logistic}},
+    .xgboost = {{"binary:logistic", Link::logistic, true}, {"reg:logistic", Link::logistic}},
+    .takes_labels = true,
+    .is_without_unit = true,
+    .default_max_step = 4};
 
 // The share of either label is at least that of half a row.
 double logit_of_mean(double mean, uint64_t rows) {

@@ -7,39 +7,19 @@ namespace btml::boosting {
 
 namespace {
 
-using metrics::Better;
 using metrics::Metric;
-
-struct Entry {
-    const Metric* sums; // null: the rows are ranked
-    Better better;
-};
-
-// In the order of HoldoutMetric.
-constexpr Entry table[] = {
-    {&metrics::rmse, Better::lower},
-    {&metrics::mae, Better::lower},
-    {&metrics::pinball, Better::lower},
-    {&metrics::poisson_deviance, Better::lower},
-    {&metrics::log_loss, Better::lower},
-    {&metrics::brier, Better::lower},
-    {&metrics::accuracy, Better::higher},
-    {nullptr, Better::higher},
-    {nullptr, Better::higher},
-    {nullptr, Better::higher},
-};
-static_assert(std::size(table) == std::size(holdout_metric_names));
-
-const Entry& entry_of(HoldoutMetric metric) {
-    return table[static_cast<size_t>(metric)];
-}
 
 const char* name_of(HoldoutMetric metric) {
     return holdout_metric_names[static_cast<size_t>(metric)];
 }
 
+// Returns the sums that make the metric; null where the rows are ranked.
+const Metric* sums_of(HoldoutMetric metric) {
+    return metrics::find_metric(std::string_view(name_of(metric)));
+}
+
 bool fits(HoldoutMetric metric, ObjectiveNumber objective) {
-    const std::span<const HoldoutMetric> valid = objective_of(objective).metrics;
+    const std::initializer_list<HoldoutMetric> valid = objective_of(objective).metrics;
     return std::find(valid.begin(), valid.end(), metric) != valid.end();
 }
 
@@ -47,10 +27,11 @@ bool fits(HoldoutMetric metric, ObjectiveNumber objective) {
 template <class EachRow>
 std::optional<double> metric_of_sums(HoldoutMetric metric, const EachRow& each_row, double alpha, RunContext& context) {
     metrics::MetricSums sums(context.memory());
+    const Metric& of = *sums_of(metric);
     each_row([&](const HeldOutRow& row) {
         double numbers[Metric::max_arguments] = {row.target, row.prediction, alpha};
         if (metric == HoldoutMetric::accuracy) numbers[0] = numbers[1] = row.is_correct;
-        sums.add(*entry_of(metric).sums, numbers, row.weight);
+        sums.add(of, numbers, row.weight);
         context.worked(50);
     });
     return sums.result();
@@ -71,20 +52,21 @@ std::optional<double> metric_of_ranks(HoldoutMetric metric, const EachRow& each_
 template <class EachRow>
 std::optional<double> metric_of_rows(HoldoutMetric metric, const EachRow& each_row, uint64_t count, double alpha,
                                      RunContext& context) {
-    if (entry_of(metric).sums) return metric_of_sums(metric, each_row, alpha, context);
+    if (sums_of(metric)) return metric_of_sums(metric, each_row, alpha, context);
     return metric_of_ranks(metric, each_row, count, context);
 }
 
 } // namespace
 
 bool is_better(HoldoutMetric metric, double value, double than) {
-    return entry_of(metric).better == Better::higher ? value > than : value < than;
+    const Metric* const sums = sums_of(metric);
+    return sums && sums->better == metrics::Better::lower ? value < than : value > than;
 }
 
 void check_metric(HoldoutMetric metric, ObjectiveNumber objective) {
     if (fits(metric, objective)) return;
     std::vector<std::string> valid;
-    for (size_t i = 0; i < std::size(table); i++)
+    for (size_t i = 0; i < std::size(holdout_metric_names); i++)
         if (fits(static_cast<HoldoutMetric>(i), objective)) valid.emplace_back(holdout_metric_names[i]);
     throw Error(ErrorCode::invalid_argument,
                 format("metric '%s' is not for objective '%s'", name_of(metric), name_of(objective)), {},
@@ -117,7 +99,7 @@ std::optional<double> metric_of(HoldoutMetric metric, std::span<const HeldOutRow
 
 std::optional<HoldoutMetric> usual_metric(ObjectiveNumber number) {
     const Objective& objective = objective_of(number);
-    return objective.ranks ? std::nullopt : std::optional(objective.metrics.front());
+    return objective.ranks ? std::nullopt : std::optional(*objective.metrics.begin());
 }
 
 } // namespace btml::boosting

@@ -135,18 +135,14 @@ DerivedScores::Found LabelScores::sum_losses() {
     return found.total();
 }
 
-constexpr HoldoutMetric multiclass_metrics[] = {HoldoutMetric::log_loss, HoldoutMetric::accuracy};
-constexpr ForeignObjective multiclass_in_lightgbm[] = {{"multiclass", Link::softmax, true},
-                                                       {"multiclassova", Link::one_vs_all, true}};
-constexpr ForeignObjective multiclass_in_xgboost[] = {{"multi:softmax", Link::softmax, true},
-                                                      {"multi:softprob", Link::softmax, true}};
-constexpr ObjectiveFacts multiclass_facts{.link = Link::softmax,
-                                          .metrics = multiclass_metrics,
-                                          .lightgbm = multiclass_in_lightgbm,
-                                          .xgboost = multiclass_in_xgboost,
-                                          .takes_labels = true,
-                                          .is_without_unit = true,
-                                          .default_max_step = 8};
+constexpr ObjectiveFacts multiclass_facts{
+    .link = Link::softmax,
+    .metrics = {HoldoutMetric::log_loss, HoldoutMetric::accuracy},
+    .lightgbm = {{"multiclass", Link::softmax, true}, {"multiclassova", Link::one_vs_all, true}},
+    .xgboost = {{"multi:softmax", Link::softmax, true}, {"multi:softprob", Link::softmax, true}},
+    .takes_labels = true,
+    .is_without_unit = true,
+    .default_max_step = 8};
 
 class Multiclass final : public Objective {
   public:

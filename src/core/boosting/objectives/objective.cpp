@@ -17,7 +17,7 @@ const Objective& objective_of(ObjectiveNumber number) {
 }
 
 std::pair<const ForeignObjective*, ObjectiveNumber>
-find_objective(std::span<const ForeignObjective> ObjectiveFacts::*library, std::string_view name) {
+find_objective(std::initializer_list<ForeignObjective> ObjectiveFacts::*library, std::string_view name) {
     for (size_t number = 1; number < std::size(table); number++)
         for (const ForeignObjective& known : table[number]().*library)
             if (known.name == name) return {&known, static_cast<ObjectiveNumber>(number)};

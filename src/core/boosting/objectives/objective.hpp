@@ -193,10 +193,10 @@ struct ObjectiveFacts {
     // How predictions follow from scores.
     Link link = Link::identity;
     // The metrics of rows held out that go with it. The first is nearest to the loss.
-    std::span<const HoldoutMetric> metrics;
+    std::initializer_list<HoldoutMetric> metrics;
     // Those of LightGBM and XGBoost that are read as this one. It is written as the first of LightGBM's that has labels
     // where the model has.
-    std::span<const ForeignObjective> lightgbm, xgboost;
+    std::initializer_list<ForeignObjective> lightgbm, xgboost;
     // Every row's hessian is its weight, so that a sum of hessians is a count.
     bool hessian_is_count = false;
     // Sums over a join follow from sums of products, so that the join's rows need not be held.
@@ -237,7 +237,7 @@ const Objective& objective_of(ObjectiveNumber number); // of automatic, squared
 
 // Returns what a library calls so, and which objective it is; null where there is none.
 std::pair<const ForeignObjective*, ObjectiveNumber>
-find_objective(std::span<const ForeignObjective> ObjectiveFacts::*library, std::string_view name);
+find_objective(std::initializer_list<ForeignObjective> ObjectiveFacts::*library, std::string_view name);
 
 inline const char* name_of(ObjectiveNumber number) {
     return objective_names[static_cast<size_t>(number)];

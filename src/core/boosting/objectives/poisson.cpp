@@ -5,15 +5,13 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr HoldoutMetric poisson_metrics[] = {HoldoutMetric::poisson_deviance, HoldoutMetric::rmse, HoldoutMetric::mae};
-constexpr ForeignObjective poisson_in_lightgbm[] = {{"poisson", Link::exponential}};
-constexpr ForeignObjective poisson_in_xgboost[] = {{"count:poisson", Link::exponential}};
-constexpr ObjectiveFacts poisson_facts{.link = Link::exponential,
-                                       .metrics = poisson_metrics,
-                                       .lightgbm = poisson_in_lightgbm,
-                                       .xgboost = poisson_in_xgboost,
-                                       .is_without_unit = true,
-                                       .default_max_step = 0.7};
+constexpr ObjectiveFacts poisson_facts{
+    .link = Link::exponential,
+    .metrics = {HoldoutMetric::poisson_deviance, HoldoutMetric::rmse, HoldoutMetric::mae},
+    .lightgbm = {{"poisson", Link::exponential}},
+    .xgboost = {{"count:poisson", Link::exponential}},
+    .is_without_unit = true,
+    .default_max_step = 0.7};
 
 constexpr DerivedLoss poisson_loss{[](DerivativeBlock& block, const LossOptions&) { derive_poisson(block); },
                                    [](double target) { return target >= 0 && target <= max_target; },

@@ -265,11 +265,10 @@ void RankScores::derive_all() {
     holdout_loss_ = 1 - *holdout_ndcg_;
 }
 
-constexpr HoldoutMetric rank_metrics[] = {HoldoutMetric::ndcg};
-constexpr ForeignObjective rank_in_lightgbm[] = {{"lambdarank"}, {"rank_xendcg"}};
-constexpr ForeignObjective rank_in_xgboost[] = {{"rank:ndcg"}, {"rank:pairwise"}, {"rank:map"}};
-constexpr ObjectiveFacts rank_facts{
-    .metrics = rank_metrics, .lightgbm = rank_in_lightgbm, .xgboost = rank_in_xgboost, .ranks = true};
+constexpr ObjectiveFacts rank_facts{.metrics = {HoldoutMetric::ndcg},
+                                    .lightgbm = {{"lambdarank"}, {"rank_xendcg"}},
+                                    .xgboost = {{"rank:ndcg"}, {"rank:pairwise"}, {"rank:map"}},
+                                    .ranks = true};
 
 class Rank final : public Objective {
   public:

@@ -371,29 +371,20 @@ double RenewedScores::huber_delta() const {
     return std::max(delta, std::ldexp(1, std::max(-grid_, -1022)));
 }
 
-constexpr HoldoutMetric absolute_metrics[] = {HoldoutMetric::mae, HoldoutMetric::rmse};
-constexpr ForeignObjective absolute_in_lightgbm[] = {{"regression_l1"}, {"mape"}};
-constexpr ForeignObjective absolute_in_xgboost[] = {{"reg:absoluteerror"}};
-constexpr ObjectiveFacts absolute_facts{.metrics = absolute_metrics,
-                                        .lightgbm = absolute_in_lightgbm,
-                                        .xgboost = absolute_in_xgboost,
+constexpr ObjectiveFacts absolute_facts{.metrics = {HoldoutMetric::mae, HoldoutMetric::rmse},
+                                        .lightgbm = {{"regression_l1"}, {"mape"}},
+                                        .xgboost = {{"reg:absoluteerror"}},
                                         .hessian_is_count = true};
 
-constexpr HoldoutMetric quantile_metrics[] = {HoldoutMetric::pinball, HoldoutMetric::rmse, HoldoutMetric::mae};
-constexpr ForeignObjective quantile_in_lightgbm[] = {{"quantile"}};
-constexpr ForeignObjective quantile_in_xgboost[] = {{"reg:quantileerror"}};
-constexpr ObjectiveFacts quantile_facts{.metrics = quantile_metrics,
-                                        .lightgbm = quantile_in_lightgbm,
-                                        .xgboost = quantile_in_xgboost,
+constexpr ObjectiveFacts quantile_facts{.metrics = {HoldoutMetric::pinball, HoldoutMetric::rmse, HoldoutMetric::mae},
+                                        .lightgbm = {{"quantile"}},
+                                        .xgboost = {{"reg:quantileerror"}},
                                         .hessian_is_count = true,
                                         .default_alpha = median};
 
-constexpr HoldoutMetric huber_metrics[] = {HoldoutMetric::rmse, HoldoutMetric::mae};
-constexpr ForeignObjective huber_in_lightgbm[] = {{"huber"}, {"fair"}};
-constexpr ForeignObjective huber_in_xgboost[] = {{"reg:pseudohubererror"}};
-constexpr ObjectiveFacts huber_facts{.metrics = huber_metrics,
-                                     .lightgbm = huber_in_lightgbm,
-                                     .xgboost = huber_in_xgboost,
+constexpr ObjectiveFacts huber_facts{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
+                                     .lightgbm = {{"huber"}, {"fair"}},
+                                     .xgboost = {{"reg:pseudohubererror"}},
                                      .hessian_is_count = true,
                                      .default_alpha = 0.9};
 

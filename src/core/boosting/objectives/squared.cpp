@@ -41,17 +41,14 @@ TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training,
 }
 
 // What no other loss is like is read as this one.
-constexpr HoldoutMetric squared_metrics[] = {HoldoutMetric::rmse, HoldoutMetric::mae};
-constexpr ForeignObjective squared_in_lightgbm[] = {{"regression"}, {"cross_entropy_lambda", Link::softplus}};
-constexpr ForeignObjective squared_in_xgboost[] = {{"reg:squarederror"},
+constexpr ObjectiveFacts squared_facts{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
+                                       .lightgbm = {{"regression"}, {"cross_entropy_lambda", Link::softplus}},
+                                       .xgboost = {{"reg:squarederror"},
                                                    {"reg:linear"},
                                                    {"reg:squaredlogerror"},
                                                    {"binary:logitraw"},
                                                    {"survival:cox", Link::exponential},
-                                                   {"survival:aft", Link::exponential}};
-constexpr ObjectiveFacts squared_facts{.metrics = squared_metrics,
-                                       .lightgbm = squared_in_lightgbm,
-                                       .xgboost = squared_in_xgboost,
+                                                   {"survival:aft", Link::exponential}},
                                        .hessian_is_count = true,
                                        .factorises = true};
 

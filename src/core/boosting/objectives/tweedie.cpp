@@ -5,15 +5,13 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr HoldoutMetric tweedie_metrics[] = {HoldoutMetric::rmse, HoldoutMetric::mae, HoldoutMetric::poisson_deviance};
-constexpr ForeignObjective tweedie_in_lightgbm[] = {{"tweedie", Link::exponential}};
-constexpr ForeignObjective tweedie_in_xgboost[] = {{"reg:tweedie", Link::exponential}};
-constexpr ObjectiveFacts tweedie_facts{.link = Link::exponential,
-                                       .metrics = tweedie_metrics,
-                                       .lightgbm = tweedie_in_lightgbm,
-                                       .xgboost = tweedie_in_xgboost,
-                                       .takes_power = true,
-                                       .default_max_step = 1.5};
+constexpr ObjectiveFacts tweedie_facts{
+    .link = Link::exponential,
+    .metrics = {HoldoutMetric::rmse, HoldoutMetric::mae, HoldoutMetric::poisson_deviance},
+    .lightgbm = {{"tweedie", Link::exponential}},
+    .xgboost = {{"reg:tweedie", Link::exponential}},
+    .takes_power = true,
+    .default_max_step = 1.5};
 
 constexpr DerivedLoss tweedie_loss{
     [](DerivativeBlock& block, const LossOptions& options) { derive_tweedie(block, options.power); },
