@@ -1,6 +1,6 @@
 # btml: builds with PGXS, as extensions do.
 #
-#   make && make install     needs g++ (C++20), Eigen 3.4, FFTW 3 and the server headers of PostgreSQL 13 to 18
+#   make && make install     needs g++ (C++20), Eigen 3.4, FFTW 3 and the server headers of PostgreSQL 15 to 18
 #   make installcheck        regression tests against a running server
 #   make test | demo | bench set everything up by themselves, in a private throw-away cluster
 #   make sanitize            likewise; the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -3,7 +3,6 @@
 \i test/data/baseball/load.sql
 \set ON_ERROR_STOP off
 SET max_parallel_workers_per_gather = 0;
-SET hash_mem_multiplier = 2; -- the default since 15
 
 SELECT btml.version() IS NOT NULL AS loaded;  -- loads the module into this session
 SET btml.factorize_aggregates = exact;

@@ -39,10 +39,10 @@ with_rights() {
     fi
 }
 
-# A server that the extension can be built for and run in: version 13 or later with its headers and programs.
+# A server that the extension can be built for and run in: version 15 or later with its headers and programs.
 usable_server() {
     local config=$1 version pgxs
-    version=$("$config" --version 2>/dev/null | sed -E 's/^PostgreSQL ([0-9]+).*/\1/') && [ "${version:-0}" -ge 13 ] || return 1
+    version=$("$config" --version 2>/dev/null | sed -E 's/^PostgreSQL ([0-9]+).*/\1/') && [ "${version:-0}" -ge 15 ] || return 1
     pgxs=$("$config" --pgxs)
     [ -e "$pgxs" ] && [ -e "$("$config" --includedir-server)/postgres.h" ] && [ -x "$("$config" --bindir)/initdb" ] &&
         [ -x "${pgxs%/makefiles/pgxs.mk}/test/regress/pg_regress" ]
@@ -51,7 +51,7 @@ usable_server() {
 find_server() {
     local config
     if [ -n "${PG_CONFIG:-}" ]; then
-        usable_server "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG is not a PostgreSQL 13 or later with its server headers"
+        usable_server "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG is not a PostgreSQL 15 or later with its server headers"
         pg_config=$(command -v "$PG_CONFIG")
         return
     fi
@@ -93,7 +93,7 @@ install_packages() {
     local no_server=''
     find_server || no_server=1
     if [ -z "$no_server" ] && [ ${#missing[@]} = 0 ]; then return; fi
-    have apt-get || die "missing: ${missing[*]} ${no_server:+PostgreSQL 13 or later with its server headers}"
+    have apt-get || die "missing: ${missing[*]} ${no_server:+PostgreSQL 15 or later with its server headers}"
     say "installing packages"
     apt_get update
     if [ -n "$no_server" ]; then
@@ -103,7 +103,7 @@ install_packages() {
         missing+=("postgresql-$version" "postgresql-server-dev-$version")
     fi
     apt_get install -y --no-install-recommends "${missing[@]}"
-    find_server || die "no PostgreSQL 13 or later with its server headers, although the packages are installed"
+    find_server || die "no PostgreSQL 15 or later with its server headers, although the packages are installed"
 }
 
 # --- the extension ---

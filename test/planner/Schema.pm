@@ -5,9 +5,6 @@ use strict;
 use warnings;
 use Draw;
 
-# Whether a numeric may be infinite, as from PostgreSQL 14 on.
-our $INFINITE_NUMERICS = 1;
-
 # Columns that join tables, by type, and what they hold for key number i.
 our @KEYS     = qw(k2 k4 k8 kn km kt kv kc kd kts ktz kb ku ke ko kf kg kj ka ki kiv kq ky kw);
 our %MANY     = map { $_ => 1 } qw(id k2 k4 k8 kn ko);          # as many keys as a large table has rows
@@ -88,13 +85,11 @@ my %key_value = (
 	ky  => sub { "\\\\x0$_[0]" },
 	kw  => sub { chr(ord('a') + $_[0]) });
 
-sub infinite { return $INFINITE_NUMERICS ? qw(Infinity -Infinity) : (); }
-
 my %key_extremes = (
 	k2  => [ 32767,                 -32768 ],
 	k4  => [ 2147483647,            -2147483648 ],
 	k8  => [ '9223372036854775807', '-9223372036854775808' ],
-	kn  => [ 'NaN',                 @numbers_of_40_digits ],
+	kn  => [ 'NaN',                 'Infinity', '-Infinity', @numbers_of_40_digits ],
 	kt  => [ 'é',                   ' ', 'k1 ' ],
 	kd  => [ 'infinity',            '-infinity' ],
 	kts => [ 'infinity',            '-infinity' ],
@@ -130,7 +125,7 @@ my %other_profile = (
 	],
 	n => [
 		sub { between(-5, 5) . pick('', '.0', '.00', '.5', '.50') },
-		sub { pick('NaN', infinite(), '1.5', '0', '2') },
+		sub { pick('NaN', 'Infinity', '-Infinity', '1.5', '0', '2') },
 		sub { pick(@numbers_of_40_digits, '1',        '-0.5') },
 		sub { pick('1e30',                '-1e30',    '1e-30', '1', '0.0') },
 		sub { '3.25' }
@@ -225,7 +220,6 @@ sub data
 		{
 			my $domain   = $MANY{$column} ? $keys : $self->{keys};
 			my $extremes = $wild && $key_extremes{$column};
-			$extremes = [ @$extremes, infinite() ] if $extremes && $column eq 'kn';
 			$self->{wide}{$column} = 1 if $extremes;
 			$value = sub {
 				return pick(@$extremes) if $extremes && chance(0.1);

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT = qw(settings server_version await_server);
+our @EXPORT = qw(settings await_server);
 
 # A setting is off, exact, on, cost, or name=value pairs with spaces between.
 sub settings
@@ -18,19 +18,6 @@ sub settings
 	my $pairs = $known{$word} || $word;
 	return join '', map { /^([\w.]+)=(.+)$/ ? "SET $1 = '$2';\n" : die "--settings: $word is no setting\n" } split / /,
 		$pairs;
-}
-
-sub server_version
-{
-	my ($database) = @_;
-	my $ask = "psql -XqAt -d '$database' -c 'SHOW server_version_num' 2>&1";
-	my $version = `$ask`;
-	if ($version =~ /in recovery mode|not yet accepting|starting up/)
-	{
-		await_server($database);
-		$version = `$ask`;
-	}
-	return $version =~ /^(\d+)$/m ? $1 : die "# no server is there: $version\n";
 }
 
 # Waits until the server lets a session into the database again.

@@ -58,16 +58,12 @@ ok(threads_are_gone($pid), 'no thread is left after a failed fit');
 $session->query('RESET btml.memory_limit');
 
 # The client vanishes while threads run: the backend notices and ends without a crash.
-SKIP:
-{
-	skip 'client_connection_check_interval came with PostgreSQL 14', 1 if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
-	my ($lost, $lost_pid) = session($node);
-	$lost->query('SET client_connection_check_interval = 100');
-	train($lost, $lost_pid);
-	$lost->{run}->kill_kill;
-	ok($node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $lost_pid) AND NOT EXISTS (SELECT FROM btml.progress)"),
-		'a fit whose client vanished ends');
-}
+my ($lost, $lost_pid) = session($node);
+$lost->query('SET client_connection_check_interval = 100');
+train($lost, $lost_pid);
+$lost->{run}->kill_kill;
+ok($node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $lost_pid) AND NOT EXISTS (SELECT FROM btml.progress)"),
+	'a fit whose client vanished ends');
 unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC/, 'no process crashed');
 
 done_testing();

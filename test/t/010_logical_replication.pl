@@ -30,9 +30,7 @@ sub is_replicated
 
 for my $binary ('false', 'true')
 {
-	next if $binary eq 'true' && $publisher->pg_version < 14;
-	my $options = $publisher->pg_version < 14 ? '' : "WITH (binary = $binary)";
-	$subscriber->safe_psql('postgres', "TRUNCATE models; CREATE SUBSCRIPTION models CONNECTION '$connection' PUBLICATION models $options");
+	$subscriber->safe_psql('postgres', "TRUNCATE models; CREATE SUBSCRIPTION models CONNECTION '$connection' PUBLICATION models WITH (binary = $binary)");
 	wait_for($subscriber, q{SELECT count(*) = 0 FROM pg_subscription_rel WHERE srsubstate NOT IN ('r', 's')});
 	is_replicated('a:1 b:2 of 3', "the first copy, binary $binary");
 	$publisher->safe_psql('postgres', "UPDATE models SET name = 'c' WHERE name = 'a'");

@@ -1,12 +1,12 @@
 /* clang-format off: written and indented like PostgreSQL's own headers */
 /*
- * What differs between PostgreSQL 13 and 18, under one name each. No other file looks at PG_VERSION_NUM.
+ * What differs between PostgreSQL 15 and 18, under one name each. No other file looks at PG_VERSION_NUM.
  */
 #ifndef BTML_COMPAT_H
 #define BTML_COMPAT_H
 
-#if PG_VERSION_NUM < 130000
-#error "btml needs PostgreSQL 13 or later"
+#if PG_VERSION_NUM < 150000
+#error "btml needs PostgreSQL 15 or later"
 #endif
 
 #include "parser/analyze.h"
@@ -21,9 +21,6 @@
 #include "commands/explain_state.h"
 #endif
 #include "common/base64.h"
-#if PG_VERSION_NUM >= 140000
-#include "common/cryptohash.h"
-#endif
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
@@ -48,57 +45,6 @@
 #include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/timestamp.h"
-
-/* The headers of older servers do not say how the names of modules end. */
-#ifndef DLSUFFIX
-#define DLSUFFIX ".so"
-#endif
-
-static inline List *
-btml_compat_analyze(RawStmt *statement, const char *text)
-{
-#if PG_VERSION_NUM >= 150000
-	return pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
-#else
-	return pg_analyze_and_rewrite(statement, text, NULL, 0, NULL);
-#endif
-}
-
-/* How many ranges of blocks a table is read in: before 14, each of them takes a scan of the whole table. */
-#if PG_VERSION_NUM >= 140000
-#define btml_compat_max_block_ranges 1024
-#else
-#define btml_compat_max_block_ranges 16
-#endif
-
-/* Whether one of several plans of a sub-query will be chosen when the plan is finished; before 14, when it runs. */
-static inline bool
-btml_compat_has_alternative_sub_plans(const PlannerInfo *root)
-{
-#if PG_VERSION_NUM >= 140000
-	return root->hasAlternativeSubPlans;
-#else
-	(void) root;
-	return false;
-#endif
-}
-
-/* The operators by which a plan keeps rows by their parameters; none of other plans, and before 14. */
-static inline int
-btml_compat_memoize_operators(const Plan *plan, const Oid **operators)
-{
-#if PG_VERSION_NUM >= 140000
-	if (IsA(plan, Memoize))
-	{
-		*operators = ((const Memoize *) plan)->hashOperators;
-		return ((const Memoize *) plan)->numKeys;
-	}
-#else
-	(void) plan;
-#endif
-	*operators = NULL;
-	return 0;
-}
 
 /* Whether the role may call the function. */
 static inline AclResult
@@ -173,17 +119,6 @@ btml_compat_mutate_query(Query *query, Node *(*mutator) (Node *, void *), void *
 #endif
 }
 
-static inline Relids
-btml_compat_varnos_of_level(PlannerInfo *root, Node *node, int levels_up)
-{
-#if PG_VERSION_NUM >= 140000
-	return pull_varnos_of_level(root, node, levels_up);
-#else
-	(void) root;
-	return pull_varnos_of_level(node, levels_up);
-#endif
-}
-
 static inline Node *
 btml_compat_flatten_aliases(PlannerInfo *root, Query *query, Node *node)
 {
@@ -250,17 +185,6 @@ btml_compat_replace_table(Query *query, RangeTblEntry *entry, Oid table, char ki
 	entry->relid = table;
 	entry->relkind = kind;
 	entry->inh = false;
-}
-
-/* An aggregate that no planner has numbered. */
-static inline void
-btml_compat_number_aggregate(Aggref *aggregate)
-{
-#if PG_VERSION_NUM >= 140000
-	aggregate->aggno = aggregate->aggtransno = -1;
-#else
-	(void) aggregate;
-#endif
 }
 
 /*
@@ -354,17 +278,6 @@ btml_compat_is_after(Relids relids, const SpecialJoinInfo *join)
 #endif
 }
 
-/* The partitions of a table, without those that are being detached, which before 14 were none. */
-static inline PartitionDesc
-btml_compat_partitions(Relation relation)
-{
-#if PG_VERSION_NUM >= 140000
-	return RelationGetPartitionDesc(relation, true);
-#else
-	return RelationGetPartitionDesc(relation);
-#endif
-}
-
 /* From 16 on there are no such classes. */
 static inline bool
 btml_compat_below_outer_join(const EquivalenceClass *equal)
@@ -374,17 +287,6 @@ btml_compat_below_outer_join(const EquivalenceClass *equal)
 	return false;
 #else
 	return equal->ec_below_outer_join;
-#endif
-}
-
-/* How many groups the expressions have over so many rows. */
-static inline double
-btml_compat_estimate_groups(PlannerInfo *root, List *expressions, double rows)
-{
-#if PG_VERSION_NUM >= 140000
-	return estimate_num_groups(root, expressions, rows, NULL, NULL);
-#else
-	return estimate_num_groups(root, expressions, rows, NULL);
 #endif
 }
 
@@ -399,13 +301,6 @@ btml_compat_is_comparison(Oid operator_)
 #endif
 }
 
-/* The bytes that a hash table may take. */
-static inline double
-btml_compat_hash_memory(void)
-{
-	return hash_mem_multiplier * work_mem * 1024.0;
-}
-
 /* From 18 on paths count their disabled nodes; before, these made their costs grow. */
 static inline void
 btml_compat_add_disabled_nodes(Path *path, const Path *child)
@@ -417,13 +312,6 @@ btml_compat_add_disabled_nodes(Path *path, const Path *child)
 	(void) child;
 #endif
 }
-
-/* Before 15 every custom scan was taken to project. */
-#if PG_VERSION_NUM >= 150000
-#define btml_compat_custom_path_flags CUSTOMPATH_SUPPORT_PROJECTION
-#else
-#define btml_compat_custom_path_flags 0
-#endif
 
 /* From 18 on the bytes are unsigned. */
 static inline int
@@ -443,41 +331,6 @@ btml_compat_base64_decode(const char *text, int length, void *bytes, int room)
 	return pg_b64_decode(text, length, (uint8 *) bytes, room);
 #else
 	return pg_b64_decode(text, length, (char *) bytes, room);
-#endif
-}
-
-/* SHA-256. Polls from 14 on; in 13, the context of a hash that is fed in parts needs the headers of OpenSSL. */
-static inline void
-btml_compat_sha256(const uint8 *bytes, size_t length, uint8 digest[32])
-{
-#if PG_VERSION_NUM >= 140000
-	const size_t block = 1024 * 1024;
-	pg_cryptohash_ctx *context = pg_cryptohash_create(PG_SHA256);
-	bool		done = context != NULL && pg_cryptohash_init(context) >= 0;
-
-	while (done && length > 0)
-	{
-		const size_t some = Min(length, block);
-
-		CHECK_FOR_INTERRUPTS();
-		done = pg_cryptohash_update(context, bytes, some) >= 0;
-		bytes += some;
-		length -= some;
-	}
-	done = done && pg_cryptohash_final(context, digest, 32) >= 0;
-	pg_cryptohash_free(context);
-	if (!done)
-		ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("the server could not compute SHA-256")));
-#else
-	bytea	   *copy = (bytea *) palloc_extended(VARHDRSZ + length, MCXT_ALLOC_HUGE);
-	bytea	   *result;
-
-	SET_VARSIZE(copy, VARHDRSZ + length);
-	memcpy(VARDATA(copy), bytes, length);
-	result = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea, PointerGetDatum(copy)));
-	memcpy(digest, VARDATA_ANY(result), 32);
-	pfree(copy);
-	pfree(result);
 #endif
 }
 
@@ -565,16 +418,6 @@ btml_compat_shared_memory(const char *name, Size size, void (*initialise) (void 
 		initialise(memory);
 	LWLockRelease(AddinShmemInitLock);
 	return memory;
-#endif
-}
-
-static inline void
-btml_compat_reserve_guc_prefix(const char *prefix)
-{
-#if PG_VERSION_NUM >= 150000
-	MarkGUCPrefixReserved(prefix);
-#else
-	EmitWarningsOnPlaceholders(prefix);
 #endif
 }
 

@@ -1,5 +1,5 @@
 // The one way to include PostgreSQL's headers: after every C++ header, inside extern "C". All differences between the
-// versions 13 to 18 are in compat.h.
+// versions 15 to 18 are in compat.h.
 #pragma once
 
 #include <algorithm>

@@ -66,7 +66,7 @@ void define_settings() {
     DefineCustomBoolVariable("btml.force_factorize_aggregates", "Factorises aggregates whatever it costs; for tests.",
                              nullptr, &force_factorize, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, nullptr, nullptr,
                              nullptr);
-    btml_compat_reserve_guc_prefix("btml");
+    MarkGUCPrefixReserved("btml");
 }
 
 uint64_t memory_limit_bytes() {

@@ -15,7 +15,8 @@ Query* parse(const char* sql) {
     if (list_length(statements) != 1)
         ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
                         errmsg("the query must be one statement, not %d", list_length(statements))));
-    List* const queries = btml_compat_analyze(linitial_node(RawStmt, statements), sql);
+    List* const queries =
+        pg_analyze_and_rewrite_fixedparams(linitial_node(RawStmt, statements), sql, nullptr, 0, nullptr);
     auto* const query = queries ? linitial_node(Query, queries) : nullptr;
     if (list_length(queries) != 1 || query->commandType == CMD_UTILITY)
         ereport(

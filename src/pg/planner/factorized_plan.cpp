@@ -135,12 +135,12 @@ FactorizedPlan FactorizedPlan::read(Reader& reader) {
 }
 
 double message_memory() {
-    return std::min(btml_compat_hash_memory(), static_cast<double>(memory_limit_bytes()) / 2);
+    return std::min(static_cast<double>(get_hash_memory_limit()), static_cast<double>(memory_limit_bytes()) / 2);
 }
 
 const char* message_memory_setting() {
-    return message_memory() < btml_compat_hash_memory() ? "half of btml.memory_limit"
-                                                        : "work_mem times hash_mem_multiplier";
+    return message_memory() < static_cast<double>(get_hash_memory_limit()) ? "half of btml.memory_limit"
+                                                                           : "work_mem times hash_mem_multiplier";
 }
 
 } // namespace btml::pg::planner

@@ -220,7 +220,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     Assert(cost >= least * (1 - 1e-9));
     path->path.startup_cost = forced ? 0 : cost;
     path->path.total_cost = forced ? 0 : cost + best->path.rows * cpu_tuple_cost;
-    path->flags = btml_compat_custom_path_flags;
+    path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_private =
         lappend(list_make4(targets, having, parts.plan, descriptions(parts, input->rows)), parts.names);
     path->methods = &path_methods;

@@ -55,7 +55,7 @@ double JoinPlanner::estimate_distinct(const std::vector<Expr*>& expressions, dou
     return pg_call([&] {
         List* all = NIL;
         for (Expr* const expression : expressions) all = lappend(all, expression);
-        return btml_compat_estimate_groups(join_.root, all, rows);
+        return estimate_num_groups(join_.root, all, rows, nullptr, nullptr);
     });
 }
 

@@ -26,9 +26,8 @@ bool locks_rows(const PlannerInfo* root) {
 // not chosen go, and the two copies of its plan may choose differently.
 bool has_alternatives_below(const PlannerInfo* root) {
     bool has = false;
-    for_each_subroot(root, [&](const PlannerInfo* of) {
-        has = has || btml_compat_has_alternative_sub_plans(of) || has_alternatives_below(of);
-    });
+    for_each_subroot(
+        root, [&](const PlannerInfo* of) { has = has || of->hasAlternativeSubPlans || has_alternatives_below(of); });
     return has;
 }
 
@@ -226,7 +225,7 @@ RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
 }
 
 Relids JoinShape::relids(Node* expression) const {
-    return btml_compat_without_outer_joins(root, btml_compat_varnos_of_level(root, expression, 0));
+    return btml_compat_without_outer_joins(root, pull_varnos(root, expression));
 }
 
 Relids JoinShape::relids(const SpecialJoinInfo* special) const {

@@ -60,10 +60,9 @@ void check_groups(const Agg* plan, int flags) {
     for (int i = 0; i < plan->numCols; i++) require_execute(get_opcode(plan->grpOperators[i]));
 }
 
-void check_kept_rows(const Plan* plan) {
-    const Oid* operators;
-    const int count = btml_compat_memoize_operators(plan, &operators);
-    for (int i = 0; i < count; i++) require_execute(get_opcode(operators[i]));
+// A plan that keeps rows by their parameters compares these.
+void check_kept_rows(const Memoize* plan) {
+    for (int i = 0; i < plan->numKeys; i++) require_execute(get_opcode(plan->hashOperators[i]));
 }
 
 void check_plans(const List* plans, int flags) {
@@ -83,7 +82,6 @@ void check_rights(const Plan* plan, int flags) {
     check_rights(plan->righttree, flags);
     check_list(plan->targetlist);
     check_list(plan->qual);
-    check_kept_rows(plan);
     switch (nodeTag(plan)) {
     case T_Agg:
         check_groups(as<Agg>(plan), flags);
@@ -104,6 +102,9 @@ void check_rights(const Plan* plan, int flags) {
         break;
     case T_BitmapHeapScan:
         check_list(as<BitmapHeapScan>(plan)->bitmapqualorig);
+        break;
+    case T_Memoize:
+        check_kept_rows(as<Memoize>(plan));
         break;
     case T_Append:
         check_plans(as<Append>(plan)->appendplans, flags);

@@ -101,7 +101,7 @@ const char* text_of_statement(const char* sql, const RawStmt* statement) {
 Query* analysed(RawStmt* statement, const char* sql, const char* name) {
     if (!IsA(statement->stmt, SelectStmt)) not_a_source(name, "another command");
     if (castNode(SelectStmt, statement->stmt)->intoClause) not_a_source(name, "SELECT INTO");
-    List* const queries = btml_compat_analyze(statement, sql);
+    List* const queries = pg_analyze_and_rewrite_fixedparams(statement, sql, nullptr, 0, nullptr);
     Query* const query = linitial_node(Query, queries);
     if (list_length(queries) != 1 || query->commandType != CMD_SELECT || query->utilityStmt)
         not_a_source(name, "another command");

@@ -169,8 +169,8 @@ void Factoriser::prepare() {
 // more.
 Relids Factoriser::varnos(Node* node, int levels_up) {
     if (!node) return nullptr;
-    return bms_union(btml_compat_varnos_of_level(root_, node, levels_up),
-                     btml_compat_varnos_of_level(root_, replace_placeholders(node, nullptr), levels_up));
+    return bms_union(pull_varnos_of_level(root_, node, levels_up),
+                     pull_varnos_of_level(root_, replace_placeholders(node, nullptr), levels_up));
 }
 
 int Factoriser::group_of(int rel) {

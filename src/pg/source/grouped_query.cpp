@@ -45,7 +45,7 @@ Node* sumprod_of_groups(const char* semiring, List* factors, bool absolute) {
     total->aggkind = AGGKIND_NORMAL;
     total->aggsplit = AGGSPLIT_SIMPLE;
     total->location = -1;
-    btml_compat_number_aggregate(total);
+    total->aggno = total->aggtransno = -1; // No planner has numbered it.
     List* arguments = list_make1(array_of(factors, absolute));
     if (!is_sum) {
         total->inputcollid = DEFAULT_COLLATION_OID;

@@ -185,7 +185,7 @@ bool find_level(Node* node, void* found) {
 std::vector<Oid> direct_partitions(Oid table) {
     const List* const all = pg_call([=] {
         const Relation relation = table_open(table, AccessShareLock);
-        const PartitionDescData* const partitions = btml_compat_partitions(relation);
+        const PartitionDescData* const partitions = RelationGetPartitionDesc(relation, true);
         List* oids = NIL;
         for (int i = 0; i < partitions->nparts; i++) {
             LockRelationOid(partitions->oids[i], AccessShareLock);
@@ -205,8 +205,8 @@ bool are_partitioned_alike(Oid a, Oid b) {
         const PartitionKeyData* const key = key_of(a);
         if (!have_same_key(key, key_of(b))) return false;
         const Relation first = table_open(a, AccessShareLock), second = table_open(b, AccessShareLock);
-        const PartitionDescData* const x = btml_compat_partitions(first);
-        const PartitionDescData* const y = btml_compat_partitions(second);
+        const PartitionDescData* const x = RelationGetPartitionDesc(first, true);
+        const PartitionDescData* const y = RelationGetPartitionDesc(second, true);
         const bool alike = x->nparts == y->nparts &&
                            (x->nparts == 0 || partition_bounds_equal(key->partnatts, key->parttyplen, key->parttypbyval,
                                                                      x->boundinfo, y->boundinfo));

@@ -9,6 +9,7 @@ extern "C" {
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_operator.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -18,8 +19,8 @@ namespace btml::pg {
 
 namespace {
 
-constexpr uint64_t stream = 0x626c6f636b73;         // "blocks"
-constexpr Oid less = 2799, greater_or_equal = 2802; // operators of tid; not all versions have names for them
+constexpr uint64_t stream = 0x626c6f636b73; // "blocks"
+constexpr uint64_t max_ranges = 1024;       // of blocks that a table is read in
 
 // Returns why a table's blocks are not where its rows are, or null.
 const char* stored_elsewhere(const RangeTblEntry* table) {
@@ -72,8 +73,8 @@ Node* compare(Oid op, BlockNumber block) {
 
 const Query* with_blocks(const Query* query, BlockNumber first, BlockNumber last, bool is_last) {
     auto* const result = copy_of(query);
-    List* conditions = list_make1(compare(greater_or_equal, first));
-    if (!is_last) conditions = lappend(conditions, compare(less, last));
+    List* conditions = list_make1(compare(TIDGreaterEqOperator, first));
+    if (!is_last) conditions = lappend(conditions, compare(TIDLessOperator, last));
     if (result->jointree->quals) conditions = lcons(result->jointree->quals, conditions);
     result->jointree->quals = as_node(makeBoolExpr(AND_EXPR, conditions, -1));
     return result;
@@ -98,7 +99,7 @@ std::vector<const Query*> block_queries(const Query* query, uint64_t seed) {
     if (!table) refuse(nullptr, "");
     if (const char* const why = pg_call([=] { return stored_elsewhere(table); })) refuse(table, why);
     const uint64_t blocks = pg_call([=] { return blocks_of(query); });
-    const uint64_t ranges = std::clamp<uint64_t>(blocks, 1, btml_compat_max_block_ranges);
+    const uint64_t ranges = std::clamp<uint64_t>(blocks, 1, max_ranges);
     std::vector<const Query*> queries(ranges);
     for (uint64_t i = 0; i < ranges; i++) {
         const auto first = static_cast<BlockNumber>(i * blocks / ranges);

@@ -3,6 +3,7 @@
 #include "core/base/serial.hpp"
 
 extern "C" {
+#include "common/cryptohash.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 }
@@ -88,9 +89,18 @@ std::span<const std::byte> message_bytes(StringInfo message) {
 
 std::array<std::byte, 32> sha256(std::span<const std::byte> bytes) {
     std::array<std::byte, 32> digest;
-    pg_call([&] {
-        btml_compat_sha256(reinterpret_cast<const uint8*>(bytes.data()), bytes.size(),
-                           reinterpret_cast<uint8*>(digest.data()));
+    pg_call([bytes, &digest] {
+        constexpr size_t block = 1024 * 1024;
+        pg_cryptohash_ctx* const context = pg_cryptohash_create(PG_SHA256);
+        bool done = context && pg_cryptohash_init(context) >= 0;
+        const auto* const data = reinterpret_cast<const uint8*>(bytes.data());
+        for (size_t begin = 0; done && begin < bytes.size(); begin += block) {
+            CHECK_FOR_INTERRUPTS();
+            done = pg_cryptohash_update(context, data + begin, std::min(block, bytes.size() - begin)) >= 0;
+        }
+        done = done && pg_cryptohash_final(context, reinterpret_cast<uint8*>(digest.data()), digest.size()) >= 0;
+        pg_cryptohash_free(context);
+        if (!done) ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("the server could not compute SHA-256")));
     });
     return digest;
 }

@@ -15,33 +15,14 @@ std::string to_string(const text* value) {
     return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-// Does what InitMaterializedSRF does from version 15 on, for every version.
 static Tuplestorestate* open_store(FunctionCallInfo fcinfo, TupleDesc* columns) {
     auto* const info = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-    if (!info || !IsA(info, ReturnSetInfo) || !(info->allowedModes & SFRM_Materialize))
-        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                        errmsg("set-valued function called in context that cannot accept a set")));
-    const MemoryContext before = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
-    TupleDesc result = nullptr;
-    Oid type = InvalidOid;
-    if (get_call_result_type(fcinfo, &type, &result) == TYPEFUNC_SCALAR) {
-        result = CreateTemplateTupleDesc(1);
-        TupleDescInitEntry(result, 1, "value", type, -1, 0);
-    } else if (info->expectedDesc)
-        result = CreateTupleDescCopy(info->expectedDesc);
-    else if (result)
-        result = CreateTupleDescCopy(result);
-    else
+    if (info && IsA(info, ReturnSetInfo) && !info->expectedDesc)
         ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
                         errmsg("a column definition list is required for functions returning \"record\"")));
-    Tuplestorestate* const store =
-        tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
-    info->returnMode = SFRM_Materialize;
-    info->setResult = store;
-    info->setDesc = result;
-    MemoryContextSwitchTo(before);
-    *columns = result;
-    return store;
+    InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+    *columns = info->setDesc;
+    return info->setResult;
 }
 
 ResultRows::ResultRows(FunctionCallInfo fcinfo) : columns_(nullptr), store_(nullptr), row_(nullptr) {
