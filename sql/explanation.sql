@@ -139,9 +139,9 @@ SELECT count(*) AS features, bool_and(importance > 0) AS matter FROM model, btml
 SELECT count(*) AS features, max(importance) AS importance, count(std_error) AS errors FROM model, btml.permutation_importance(model, 'SELECT * FROM explanation.thing WHERE id = 7', 'y', repeats => 1) WHERE name = 'number';
 SELECT count(*) AS null_model FROM btml.permutation_importance(NULL, 'explanation.thing', 'y');
 
--- Models that older versions stored.
-\set trees `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_trees-4.txt"`
-\set multiclass `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_multiclass-4.txt"`
+-- Stored models.
+\set trees `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_trees-1.txt"`
+\set multiclass `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_multiclass-1.txt"`
 SELECT feature, value, round(contribution::numeric, 6) AS contribution FROM (SELECT 3.25 AS x, 'green' AS colour) p, btml.explain(:'trees'::btml.model, p);
 SELECT feature, value, round(contribution::numeric, 6) AS contribution FROM (SELECT 3.25 AS x, 3 AS visits) p, btml.explain(:'multiclass'::btml.model, p, 'red');
 

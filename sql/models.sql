@@ -90,12 +90,12 @@ SELECT caught('SELECT a.model = b.model FROM models.model a, models.model b');
 
 -- What cannot be a model: 22P02 or 22P03.
 SELECT input, caught(format('SELECT %L::btml.model', input)) FROM unnest(ARRAY['', 'not base64!', 'QlRNTA==', repeat('QUJD', 20)]) input;
-SELECT caught(format('SELECT %L::bytea::btml.model', input)) FROM unnest(ARRAY['\x', '\x42544d4c', '\x42544d4c0100010000000000000000000000000000', '\x42544d4c040001000000000000000000e3b0c44298fc1c149afbf4c8996fb924']) input;
+SELECT caught(format('SELECT %L::bytea::btml.model', input)) FROM unnest(ARRAY['\x', '\x42544d4c', '\x42544d4c0400010000000000000000000000000000', '\x42544d4c010001000000000000000000e3b0c44298fc1c149afbf4c8996fb924']) input;
 -- Models forged with the right digest.
 CREATE FUNCTION little_endian(value bigint, bytes int) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
     SELECT string_agg(decode(lpad(to_hex((value >> (8 * i)) & 255), 2, '0'), 'hex'), '' ORDER BY i) FROM generate_series(0, bytes - 1) i $$;
 CREATE FUNCTION forge(payload bytea) RETURNS bytea LANGUAGE sql AS $$
-    SELECT '\x42544d4c04000100'::bytea || little_endian(length(payload), 8) || substr(sha256(payload), 1, 16) || payload $$;
+    SELECT '\x42544d4c01000100'::bytea || little_endian(length(payload), 8) || substr(sha256(payload), 1, 16) || payload $$;
 CREATE TABLE small AS SELECT m::bytea AS bytes, substr(m::bytea, 33) AS payload FROM btml.tree_fit('SELECT num, label, y FROM models.thing WHERE length(label) > 4', 'y', max_leaves => 3) m;
 SELECT forge(payload) = bytes AS forged FROM small;
 -- What happens to bytes: an error, or a model that everything can be done with.

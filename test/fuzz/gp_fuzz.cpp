@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
     try {
         Reader reader(bytes);
-        const gp::Encoding encoding = gp::Encoding::decode(reader, gp::Encoding::version);
+        const gp::Encoding encoding = gp::Encoding::decode(reader);
         const gp::BitOrder order(1, 0);
         const std::vector<double> features(encoding.features().size(), 0.5);
         if (encoding.bits() > 0 && encoding.features()[0].bits() > 0) gp::PointEncoder(encoding, order)(features);

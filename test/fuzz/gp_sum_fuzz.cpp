@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     try {
         Reader reader(bytes);
         QuietContext context(1, uint64_t{1} << 28);
-        gp::SumModel model = gp::SumModel::decode(reader, gp::Encoding::version, context);
+        gp::SumModel model = gp::SumModel::decode(reader, context);
         reader.finish();
         Writer writer(context);
         model.encode(writer);

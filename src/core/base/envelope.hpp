@@ -10,7 +10,7 @@ namespace btml {
 
 enum class ModelKind : uint16_t { boosted_trees = 1, gaussian_process = 2 };
 
-inline constexpr uint16_t model_format = 4;
+inline constexpr uint16_t model_format = 1;
 inline constexpr size_t envelope_header_size = 32; // magic 4, format 2, kind 2, length 8, digest 16
 
 // SHA-256 of a payload, cut to 128 bits: models with equal headers are equal.

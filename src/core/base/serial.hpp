@@ -16,10 +16,10 @@
 namespace btml {
 
 // A part of a model that is stored with its name. Its version grows with what is stored in it: whoever adds a field
-// writes it last, and reads it from that version on.
+// writes it last, and reads it from that version on (Reader::section_version()).
 struct SectionKind {
     const char* name;
-    uint16_t version;
+    uint16_t version = 1;
 };
 
 // Its bytes are counted against the memory of the context, which is polled while they are written.
@@ -123,12 +123,16 @@ class Reader {
 
     // Reads with body() from these bytes instead, all of which it must read.
     template <class Body>
-    void within(std::span<const std::byte> bytes, const Body& body) {
+    void within(std::span<const std::byte> bytes, const Body& body, uint16_t section_version = 0) {
         const std::span<const std::byte> outside = std::exchange(rest_, bytes);
+        const uint16_t outer_version = std::exchange(section_version_, section_version);
         body();
         finish();
         rest_ = outside;
+        section_version_ = outer_version;
     }
+    // Returns the version of the section that is being read, 0 outside of all.
+    uint16_t section_version() const noexcept { return section_version_; }
     // Takes bytes unread.
     std::span<const std::byte> take(size_t length);
 
@@ -140,21 +144,21 @@ class Reader {
     std::span<const std::byte> rest_;
     RunContext* context_ = nullptr;
     std::optional<Reservation> held_;
+    uint16_t section_version_ = 0;
 };
 
-// The sections of a payload, in whatever order they are stored. One that is not stored leaves what it is about as it
-// was before there was such a section.
+// The sections of a payload, in whatever order they are stored.
 class Sections {
   public:
     // Takes all that `reader` has left. Throws corrupt_model for a section that is not among those known, or is newer,
     // naming it, and for one that is there twice.
     Sections(Reader& reader, std::span<const SectionKind> known);
 
-    // Calls body(version) to read a section. Returns false where there is none.
+    // Calls body() to read a section. Returns false where there is none.
     template <class Body>
     bool read(const SectionKind& kind, const Body& body) {
         const Section* const section = find(kind.name);
-        if (section) reader_.within(section->bytes, [&] { body(section->version); });
+        if (section) reader_.within(section->bytes, body, section->version);
         return section;
     }
     // Does the same for a section that every model has.

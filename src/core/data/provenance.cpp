@@ -15,7 +15,7 @@ void encode(const Provenance& provenance, Writer& writer) {
 }
 
 void decode(Sections& sections, Reader& reader, Provenance& provenance) {
-    sections.require(provenance_section, [&](int) {
+    sections.require(provenance_section, [&] {
         provenance.target = reader.get_string();
         provenance.strategy = reader.get_string();
         provenance.strategy_reason = reader.get_string();
@@ -23,7 +23,7 @@ void decode(Sections& sections, Reader& reader, Provenance& provenance) {
         provenance.holdout_rows = reader.get<uint64_t>();
         provenance.rows_skipped = reader.get<uint64_t>();
     });
-    sections.require(features_section, [&](int) { provenance.features = decode_features(reader); });
+    sections.require(features_section, [&] { provenance.features = decode_features(reader); });
 }
 
 } // namespace btml

@@ -15,8 +15,7 @@ struct Provenance {
 };
 
 // Sections of every kind of model: what Provenance writes, and its options.
-inline constexpr SectionKind provenance_section{"provenance", 1}, features_section{"features", 1},
-    options_section{"options", 1};
+inline constexpr SectionKind provenance_section{"provenance"}, features_section{"features"}, options_section{"options"};
 
 void encode(const Provenance& provenance, Writer& writer);
 // Error corrupt_model.

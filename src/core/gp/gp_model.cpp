@@ -22,9 +22,8 @@ void encode(const Member& member, Writer& writer) {
     member.trie.encode(writer);
 }
 
-constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", Encoding::version},
-    sum_section{"kernel_sum", Encoding::version}, sparse_section{"sparse", 1}, scores_section{"scores", 2},
-    varying_noise_section{"varying_noise", 1};
+constexpr SectionKind gp_section{"gaussian_process"}, mixture_section{"mixture"}, sum_section{"kernel_sum"},
+    sparse_section{"sparse"}, scores_section{"scores"}, varying_noise_section{"varying_noise"};
 // The last two are of no model within a model.
 constexpr SectionKind known_sections[] = {provenance_section, features_section,     options_section,
                                           gp_section,         mixture_section,      sum_section,
@@ -74,8 +73,8 @@ void check_encoding(const Encoding& encoding, const std::vector<Feature>& featur
     }
 }
 
-Encoding decode_encoding(Reader& reader, int version, const Model& model) {
-    Encoding encoding = Encoding::decode(reader, version);
+Encoding decode_encoding(Reader& reader, const Model& model) {
+    Encoding encoding = Encoding::decode(reader);
     check_encoding(encoding, model.features);
     return encoding;
 }
@@ -85,8 +84,8 @@ void check_levels(const Kernel& kernel, const BitOrder& order) {
         corrupt_model(format("A member has %zu levels, its order %zu.", kernel.levels(), order.size()));
 }
 
-Member decode_member(Reader& reader, int version, const Model& model, RunContext& context) {
-    Encoding encoding = decode_encoding(reader, version, model);
+Member decode_member(Reader& reader, const Model& model, RunContext& context) {
+    Encoding encoding = decode_encoding(reader, model);
     BitOrder order = decode_order(reader, encoding);
     const double weight = get_positive(reader, "member's weight");
     Trie trie = Trie::decode(reader, context);
@@ -96,7 +95,7 @@ Member decode_member(Reader& reader, int version, const Model& model, RunContext
 
 constexpr size_t max_members = 1000, min_member_bytes = 40; // the bytes of a member that has nothing in it
 
-Mixture decode_mixture(Reader& reader, int version, const Model& model, RunContext& context) {
+Mixture decode_mixture(Reader& reader, const Model& model, RunContext& context) {
     const size_t count = reader.get_count(min_member_bytes);
     if (count == 0) corrupt_model("It has no members.");
     if (count > max_members) corrupt_model(format("It has %zu members.", count));
@@ -105,7 +104,7 @@ Mixture decode_mixture(Reader& reader, int version, const Model& model, RunConte
     mixture.members.reserve(count);
     double total = 0;
     for (size_t m = 0; m < count; m++) {
-        mixture.members.push_back(decode_member(reader, version, model, context));
+        mixture.members.push_back(decode_member(reader, model, context));
         total += mixture.members.back().weight;
     }
     if (!(std::abs(total - 1) < 1e-9)) corrupt_model("The weights of its members do not add up to 1.");
@@ -113,8 +112,8 @@ Mixture decode_mixture(Reader& reader, int version, const Model& model, RunConte
     return mixture;
 }
 
-SumModel decode_sum(Reader& reader, int version, const Model& model, RunContext& context) {
-    SumModel sum = SumModel::decode(reader, version, context);
+SumModel decode_sum(Reader& reader, const Model& model, RunContext& context) {
+    SumModel sum = SumModel::decode(reader, context);
     check_encoding(sum.encoding(), model.features);
     return sum;
 }
@@ -141,11 +140,10 @@ std::unique_ptr<VaryingNoise> decode_varying_noise(Reader& reader, const Model& 
 
 void decode_posterior(Sections& sections, Reader& reader, Model& model, RunContext& context) {
     const bool found[] = {
-        sections.read(mixture_section,
-                      [&](int version) { model.posterior = decode_mixture(reader, version, model, context); }),
-        sections.read(sum_section, [&](int version) { model.posterior = decode_sum(reader, version, model, context); }),
+        sections.read(mixture_section, [&] { model.posterior = decode_mixture(reader, model, context); }),
+        sections.read(sum_section, [&] { model.posterior = decode_sum(reader, model, context); }),
         sections.read(sparse_section,
-                      [&](int) { model.posterior = SparseModel::decode(reader, model.features, context); })};
+                      [&] { model.posterior = SparseModel::decode(reader, model.features, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)
         corrupt_model("It is not either a mixture, a sum of kernels or sparse.");
 }
@@ -181,27 +179,25 @@ Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& con
     Sections sections(reader, known);
     decode(sections, reader, static_cast<Provenance&>(model));
     if (model.features.empty()) corrupt_model("It has no features.");
-    sections.require(options_section, [&](int) { model.options = options_table.read(reader); });
-    sections.require(gp_section, [&](int) {
+    sections.require(options_section, [&] { model.options = options_table.read(reader); });
+    sections.require(gp_section, [&] {
         model.centre = reader.get_finite();
         model.scale = get_positive(reader, "scale");
         model.noise = get_positive(reader, "noise");
     });
     decode_posterior(sections, reader, model, context);
-    sections.require(scores_section, [&](int version) {
+    sections.require(scores_section, [&] {
         model.evaluations = reader.get<uint64_t>();
         model.leave_one_out = decode_leave_one_out(reader);
         model.holdout_nll = get_optional(reader);
         model.holdout_rmse = get_optional(reader);
-        if (version < 2) return;
         const std::optional<double> nll = get_optional(reader);
         if (model.leave_one_out) model.leave_one_out->mean_nll_student_t = nll;
     });
     sections.read(uncertainty::calibration_section,
-                  [&](int version) { model.calibration = uncertainty::decode_calibration(reader, version); });
-    sections.read(mean_section, [&](int) { model.mean = decode_trees_mean(reader, model.features, context); });
-    sections.read(varying_noise_section,
-                  [&](int) { model.varying_noise = decode_varying_noise(reader, model, context); });
+                  [&] { model.calibration = uncertainty::decode_calibration(reader); });
+    sections.read(mean_section, [&] { model.mean = decode_trees_mean(reader, model.features, context); });
+    sections.read(varying_noise_section, [&] { model.varying_noise = decode_varying_noise(reader, model, context); });
     check_rows(model);
     return model;
 }

@@ -39,7 +39,7 @@ struct Model : Provenance {
     uint64_t evaluations = 0; // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse;     // means over held-out rows
-    std::optional<uncertainty::Calibration> calibration; // nothing in models from before there was one
+    std::optional<uncertainty::Calibration> calibration; // nothing in a committee
     std::unique_ptr<VaryingNoise> varying_noise;         // null: the noise is the same everywhere
 
     // Says how members were combined in the end; automatic of a sparse process, which has none.

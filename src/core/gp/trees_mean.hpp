@@ -58,7 +58,7 @@ TreesFit fit_trees(const TrainingColumns& rows, const std::vector<Feature>& feat
 // Bytes that this takes, besides the rows.
 uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunContext& context);
 
-inline constexpr SectionKind mean_section{"mean", 1};
+inline constexpr SectionKind mean_section{"mean"};
 void encode(const TreesMean& mean, Writer& writer);
 // Error corrupt_model for trees that are no such mean of a process with these features.
 TreesMean decode_trees_mean(Reader& reader, const std::vector<Feature>& features, RunContext& context);

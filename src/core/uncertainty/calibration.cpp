@@ -109,7 +109,7 @@ void encode(const Calibration& calibration, Writer& writer) {
     for (const double z : calibration.kept) writer.put_finite(z);
 }
 
-Calibration decode_calibration(Reader& reader, int version) {
+Calibration decode_calibration(Reader& reader) {
     Calibration calibration;
     const auto method = reader.get<uint8_t>();
     if (method >= std::size(names)) corrupt_model(format("Its calibration has the method %d.", method));
@@ -120,7 +120,7 @@ Calibration decode_calibration(Reader& reader, int version) {
     const StudentT& student = calibration.student;
     if (!(student.scale >= 0 && student.df >= StudentT::min_df && student.df <= StudentT::max_df))
         corrupt_model("The distribution of its calibration is out of range.");
-    if (version >= 2) calibration.variance = {reader.get_finite(), reader.get_finite()};
+    calibration.variance = {reader.get_finite(), reader.get_finite()};
     const VarianceCalibration& variance = calibration.variance;
     if (!(variance.factor >= 0 && variance.floor >= 0 && variance.factor + variance.floor > 0))
         corrupt_model("The variances of its calibration are out of range.");

@@ -83,9 +83,9 @@ uint64_t rows_for_quantile(double q);
 Calibration calibrate(Method method, const StandardisedErrors& errors, const VarianceCalibration& variance,
                       RunContext& context);
 
-inline constexpr SectionKind calibration_section{"calibration", 2};
+inline constexpr SectionKind calibration_section{"calibration"};
 void encode(const Calibration& calibration, Writer& writer);
-// Error corrupt_model. Version 1 lacks the variances.
-Calibration decode_calibration(Reader& reader, int version);
+// Error corrupt_model.
+Calibration decode_calibration(Reader& reader);
 
 } // namespace btml::uncertainty

@@ -400,26 +400,9 @@ std::string bytes_of(const Encoding& encoding) {
 
 Encoding decode_bytes(const std::string& bytes) {
     Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())));
-    Encoding encoding = Encoding::decode(reader, Encoding::version);
+    Encoding encoding = Encoding::decode(reader);
     reader.finish();
     return encoding;
-}
-
-// What version 1 wrote has no gaps.
-TEST(BitEncoding, OlderBytesAreRead) {
-    QuietContext context;
-    Writer writer(context);
-    writer.put(true);
-    writer.put_count(1);
-    for (const bool flag : {false, false}) writer.put(flag); // neither categorical nor with NULLs
-    writer.put(uint8_t{3});
-    writer.put(0.0);
-    writer.put(8.0);
-    writer.put(false);
-    Reader reader(writer.bytes());
-    const Encoding encoding = Encoding::decode(reader, 1);
-    reader.finish();
-    EXPECT_EQ(code_of(encoding, 3.5), 3u);
 }
 
 TEST(BitEncoding, BytesOfRanksAreReadBackOrRefused) {

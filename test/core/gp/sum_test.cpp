@@ -694,7 +694,7 @@ std::string bytes_of(const SumModel& model) {
 
 SumModel decode_bytes(const std::string& bytes, RunContext& context) {
     Reader reader({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
-    SumModel model = SumModel::decode(reader, Encoding::version, context);
+    SumModel model = SumModel::decode(reader, context);
     reader.finish();
     return model;
 }

@@ -140,7 +140,7 @@ std::string bytes_of(const Calibration& calibration) {
 Calibration decoded(const std::string& bytes) {
     QuietContext context;
     Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())), context);
-    Calibration calibration = decode_calibration(reader, calibration_section.version);
+    Calibration calibration = decode_calibration(reader);
     reader.finish();
     return calibration;
 }

@@ -13,9 +13,8 @@ double get_not_negative(Reader& reader) {
     return value;
 }
 
-constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 3}, sketch_section{"sketch", 1},
-    target_section{"target", 1}, sample_section{"sample", 1}, import_section{"import", 1},
-    deviation_section{"deviation", 1};
+constexpr SectionKind trees_section{"trees"}, log_section{"log"}, sketch_section{"sketch"}, target_section{"target"},
+    sample_section{"sample"}, import_section{"import"}, deviation_section{"deviation"};
 constexpr SectionKind known_sections[] = {provenance_section,
                                           features_section,
                                           options_section,
@@ -201,10 +200,10 @@ void encode(const LogEntry& entry, Writer& writer) {
 }
 
 // Losses of counts may be negative.
-LogEntry decode_log_entry(Reader& reader, int version) {
+LogEntry decode_log_entry(Reader& reader) {
     LogEntry entry{reader.get_finite(), std::nullopt, std::nullopt};
     if (reader.get_bool()) entry.holdout_loss = reader.get_finite();
-    if (version >= 2 && reader.get_bool()) entry.holdout_metric = reader.get_finite();
+    if (reader.get_bool()) entry.holdout_metric = reader.get_finite();
     return entry;
 }
 
@@ -302,30 +301,28 @@ Model decode(Reader& reader) {
     Model model;
     Sections sections(reader, known_sections);
     decode(sections, reader, model);
-    sections.require(options_section, [&](int) { model.options = options_table.read(reader); });
-    // Models from before there was a choice have squared loss.
-    if (model.options.objective == ObjectiveNumber::automatic) model.options.objective = ObjectiveNumber::squared;
-    sections.read(target_section, [&](int) { decode_target(reader, model); });
-    sections.require(trees_section, [&](int version) {
-        const size_t bases = version >= 2 ? reader.get_count(sizeof(double)) : 1;
+    sections.require(options_section, [&] { model.options = options_table.read(reader); });
+    sections.read(target_section, [&] { decode_target(reader, model); });
+    sections.require(trees_section, [&] {
+        const size_t bases = reader.get_count(sizeof(double));
         if (bases == 0 || bases > max_labels) corrupt_model(format("It has %zu bases.", bases));
         model.bases.clear();
         for (size_t i = 0; i < bases; i++) model.bases.push_back(reader.get_finite());
         model.trees = get_trees(reader, model.features);
     });
-    sections.require(log_section, [&](int version) {
+    sections.require(log_section, [&] {
         const size_t entries = reader.get_count(sizeof(double) + 1);
         reader.hold(entries * sizeof(LogEntry));
         model.log.reserve(entries);
-        for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader, version));
-        if (version >= 3 && reader.get_bool()) model.baseline = decode_log_entry(reader, version);
+        for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
+        if (reader.get_bool()) model.baseline = decode_log_entry(reader);
     });
-    sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
-    sections.read(sample_section, [&](int) { model.sample = decode_sample(reader); });
-    sections.read(import_section, [&](int) { model.imported = decode_import(reader, model.features.size()); });
-    sections.read(deviation_section, [&](int) { model.deviation = decode_deviation(reader, model.features); });
+    sections.read(sketch_section, [&] { model.sketch = decode_sketch(reader); });
+    sections.read(sample_section, [&] { model.sample = decode_sample(reader); });
+    sections.read(import_section, [&] { model.imported = decode_import(reader, model.features.size()); });
+    sections.read(deviation_section, [&] { model.deviation = decode_deviation(reader, model.features); });
     sections.read(uncertainty::calibration_section,
-                  [&](int version) { model.calibration = uncertainty::decode_calibration(reader, version); });
+                  [&] { model.calibration = uncertainty::decode_calibration(reader); });
     check_consistent(model);
     return model;
 }

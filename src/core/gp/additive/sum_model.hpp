@@ -75,10 +75,9 @@ class SumModel {
     Parts take() && { return std::move(parts_); }
 
     // The rows as of encode(TrainingColumns) and 124 bytes for each, whatever the number of members: trees and samples
-    // are made again from them and the seed. decode checks every number once: error corrupt_model; the
-    // version is that of the encoding.
+    // are made again from them and the seed. decode checks every number once: error corrupt_model.
     void encode(Writer& writer) const;
-    static SumModel decode(Reader& reader, int version, RunContext& context);
+    static SumModel decode(Reader& reader, RunContext& context);
 
   private:
     static constexpr uint32_t leaf = uint32_t{1} << 31;

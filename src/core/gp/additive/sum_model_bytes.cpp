@@ -50,13 +50,13 @@ void SumModel::encode(Writer& writer) const {
             put_finite_float(s < Columns::count ? parts_.first[i][s] : parts_.second[i][s - Columns::count], writer);
 }
 
-SumModel SumModel::decode(Reader& reader, int version, RunContext& context) {
+SumModel SumModel::decode(Reader& reader, RunContext& context) {
     const auto seed = reader.get<uint64_t>();
     const double noise = reader.get_finite(), calibration = reader.get_finite();
     if (!(calibration > 0 && calibration <= max_calibration)) corrupt_model("Its calibration is out of range.");
     const SumResiduals residuals{reader.get_finite(), reader.get_finite()};
     if (!(residuals.targets >= 0 && residuals.samples >= 0)) corrupt_model("A residual is negative.");
-    Parts parts(Encoding::decode(reader, version), seed, context.memory());
+    Parts parts(Encoding::decode(reader), seed, context.memory());
     parts.noise = noise;
     parts.calibration = calibration;
     parts.residuals = residuals;

@@ -245,17 +245,16 @@ static void decode_places(Reader& reader, FeatureBits& feature) {
     if (feature.value_bits > bits_of_places(feature.seen)) corrupt_model("A category has too many bits.");
 }
 
-static void decode_scale(Reader& reader, FeatureBits& feature, int version) {
-    feature.scale = std::make_shared<NumberScale>(NumberScale::decode(reader, version));
+static void decode_scale(Reader& reader, FeatureBits& feature) {
+    feature.scale = std::make_shared<NumberScale>(NumberScale::decode(reader));
     if (reader.get_bool()) {
         feature.shift = reader.get_finite();
         if (*feature.shift < 0 || *feature.shift >= 1) corrupt_model("The shift of a feature is out of range.");
     }
 }
 
-Encoding Encoding::decode(Reader& reader, int version) {
+Encoding Encoding::decode(Reader& reader) {
     Encoding encoding;
-    if (version < 2) reader.get_bool(); // what is outside, which the options say
     const size_t features = reader.get_count(7);
     reader.hold(features * sizeof(FeatureBits));
     encoding.features_.reserve(features);
@@ -268,7 +267,7 @@ Encoding Encoding::decode(Reader& reader, int version) {
         if (feature.categorical)
             decode_places(reader, feature);
         else
-            decode_scale(reader, feature, version);
+            decode_scale(reader, feature);
         encoding.features_.push_back(std::move(feature));
     }
     encoding.index_bits();

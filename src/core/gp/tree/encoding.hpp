@@ -107,10 +107,9 @@ class Encoding {
     BitRows encode_rows(std::span<const FeatureView> features, RunContext& context,
                         std::optional<std::span<const uint32_t>> chosen = {}) const;
 
-    static constexpr uint16_t version = 2; // of what encode() writes
     void encode(Writer& writer) const;
-    // Throws corrupt_model. Reads what is of this version, or older.
-    static Encoding decode(Reader& reader, int version);
+    // Throws corrupt_model.
+    static Encoding decode(Reader& reader);
 
   private:
     Encoding() = default;

@@ -153,12 +153,11 @@ void NumberScale::decode_knots(Reader& reader) {
         corrupt_model("The ranks of a feature do not go from its least to its greatest value.");
 }
 
-NumberScale NumberScale::decode(Reader& reader, int version) {
+NumberScale NumberScale::decode(Reader& reader) {
     NumberScale scale;
     scale.least_ = reader.get_finite();
     scale.greatest_ = reader.get_finite();
     if (scale.least_ > scale.greatest_) corrupt_model("The range of a feature is empty.");
-    if (version < 2) return scale;
     scale.decode_knots(reader);
     const size_t count = reader.get_count(sizeof(Gap));
     reader.hold(count * sizeof(Gap));

@@ -38,8 +38,8 @@ class NumberScale {
     double place(double x) const;
 
     void encode(Writer& writer) const;
-    // Throws corrupt_model. Models of version 1 have neither gaps nor ranks.
-    static NumberScale decode(Reader& reader, int version);
+    // Throws corrupt_model.
+    static NumberScale decode(Reader& reader);
 
   private:
     // Holds neighbouring training values.
