@@ -4,6 +4,7 @@
 #include "pg/values/bytes.hpp"
 
 #include <list>
+#include <map>
 
 extern "C" {
 #include "access/detoast.h"
@@ -16,20 +17,7 @@ namespace {
 // The header of a model has its digest: models with equal headers are equal, whoever made them.
 using Header = std::array<std::byte, envelope_header_size>;
 
-struct Key {
-    Header header;
-    ModelUse use;
-
-    bool operator==(const Key&) const = default;
-};
-
-struct KeyHash {
-    size_t operator()(const Key& key) const {
-        size_t digest;
-        memcpy(&digest, key.header.data() + key.header.size() - sizeof(digest), sizeof(digest));
-        return digest + static_cast<size_t>(key.use);
-    }
-};
+using Key = std::pair<Header, ModelUse>;
 
 // Reads no more of a value that is stored out of line than its first chunk.
 Header header_of(Datum value) {
@@ -79,7 +67,7 @@ class SessionModels {
     };
 
     std::list<Kept> recent_; // the latest first
-    std::unordered_map<Key, std::list<Kept>::iterator, KeyHash> places_;
+    std::map<Key, std::list<Kept>::iterator> places_;
     uint64_t bytes_ = 0;
 };
 

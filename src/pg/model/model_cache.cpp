@@ -26,8 +26,8 @@ CachedModel::CachedModel(const ModelIdentity& seen, std::shared_ptr<DecodedModel
     : identity(seen),
       model(std::move(decoded)),
       held(run.memory(), "models ready to predict", model->bytes()),
-      context(pg_call([=] { return AllocSetContextCreate(parent, "btml cached model", ALLOCSET_SMALL_SIZES); })),
-      record(model->features, model->codes, context),
+      record(model->features, model->codes,
+             pg_call([=] { return AllocSetContextCreate(parent, "btml cached model", ALLOCSET_SMALL_SIZES); })),
       values(model->features.size()) {}
 
 gp::Predictor& CachedModel::gp_predictor(const char* function) {
@@ -41,17 +41,22 @@ size_t CachedModel::code_of_label(std::string_view label) {
     return last_label;
 }
 
+ModelCache::ModelCache(ModelUse use, MemoryContext context)
+    : use_(use),
+      context_(context),
+      of_models_(pg_call([=] { return AllocSetContextCreate(context, "btml cached models", ALLOCSET_SMALL_SIZES); })) {}
+
 CachedModel& ModelCache::load(Datum model) {
     const ModelIdentity seen = ModelIdentity::of(model);
     const auto found =
-        std::find_if(recent_.begin(), recent_.end(), [&](const auto& cached) { return cached->identity == seen; });
-    if (found != recent_.end()) {
-        if (found != recent_.begin()) std::rotate(recent_.begin(), found, found + 1);
-        return *recent_.front();
+        std::find_if(models_.begin(), models_.end(), [&](const auto& cached) { return cached->identity == seen; });
+    if (found != models_.end()) {
+        if (found != models_.begin()) std::rotate(models_.begin(), found, found + 1);
+        return *models_.front();
     }
-    if (recent_.size() == max_models) drop_oldest();
-    recent_.insert(recent_.begin(), decode(seen, model));
-    return *recent_.front();
+    if (models_.size() == max_models) forget();
+    models_.insert(models_.begin(), decode(seen, model));
+    return *models_.front();
 }
 
 TupleDesc ModelCache::result_columns(FunctionCallInfo fcinfo) {
@@ -70,23 +75,21 @@ TupleDesc ModelCache::result_columns(FunctionCallInfo fcinfo) {
 
 // Lets the other models go where there is no room for this one beside them.
 std::unique_ptr<CachedModel> ModelCache::decode(const ModelIdentity& seen, Datum value) {
+    const auto made = [&] {
+        return std::make_unique<CachedModel>(seen, decoded_model(value, use_, run_.memory().left()), of_models_, run_);
+    };
     try {
-        return decode_once(seen, value);
+        return made();
     } catch (const Error& error) {
-        if (error.code() != ErrorCode::memory_limit || recent_.empty()) throw;
+        if (error.code() != ErrorCode::memory_limit || models_.empty()) throw;
     }
-    while (!recent_.empty()) drop_oldest();
-    return decode_once(seen, value);
+    forget();
+    return made();
 }
 
-std::unique_ptr<CachedModel> ModelCache::decode_once(const ModelIdentity& seen, Datum value) {
-    return std::make_unique<CachedModel>(seen, decoded_model(value, use_, run_.memory().left()), context_, run_);
-}
-
-void ModelCache::drop_oldest() {
-    const MemoryContext oldest = recent_.back()->context;
-    recent_.pop_back();
-    pg_call([=] { MemoryContextDelete(oldest); });
+void ModelCache::forget() {
+    models_.clear();
+    pg_call([this] { MemoryContextReset(of_models_); });
 }
 
 ModelCache& model_cache(FunctionCallInfo fcinfo, ModelUse use) {

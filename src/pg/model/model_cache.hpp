@@ -1,4 +1,5 @@
-// Keeps the models that a call site of a function was given, from one row to the next.
+// The models that a call site of a function was given, each with what reads its rows. The session keeps models decoded
+// (decoded_model.hpp); a call site holds those that it was given until it ends, or until their memory is needed.
 #pragma once
 
 #include "pg/model/decoded_model.hpp"
@@ -32,15 +33,14 @@ struct CachedModel {
     const Reservation held; // of the model, which others may hold, too
     size_t last_label = 0;  // that was asked for
     bool told = false;      // that its bounds are infinite
-    const MemoryContext context;
     RecordReader record;
     std::vector<double> values; // of the features, in the row at hand
 };
 
-// Holds one model for a scan, several where rows bring their own.
+// Has one model for a scan, several where rows bring their own.
 class ModelCache {
   public:
-    ModelCache(ModelUse use, MemoryContext context) : use_(use), context_(context) {}
+    ModelCache(ModelUse use, MemoryContext context);
 
     // Valid until the next call. Errors corrupt_model, memory_limit.
     CachedModel& load(Datum model);
@@ -49,14 +49,13 @@ class ModelCache {
 
   private:
     std::unique_ptr<CachedModel> decode(const ModelIdentity& seen, Datum value);
-    std::unique_ptr<CachedModel> decode_once(const ModelIdentity& seen, Datum value);
-    void drop_oldest();
+    void forget();
 
     const ModelUse use_;
-    const MemoryContext context_;
+    const MemoryContext context_, of_models_;
     BackendContext run_; // counts them all
     TupleDesc columns_ = nullptr;
-    std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
+    std::vector<std::unique_ptr<CachedModel>> models_; // the latest first
 };
 
 // The cache of this call site, whose calls all have one use.
