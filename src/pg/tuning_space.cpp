@@ -78,13 +78,6 @@ void add_given(JsonWriter& json, const JsonOption& given) {
         json.add(given.name, given.text);
 }
 
-void add_value(JsonWriter& json, const std::string& name, const OptionValue& value) {
-    if (value.index() == 0)
-        json.add_json(name, "null");
-    else
-        add_option(json, name.c_str(), value);
-}
-
 // The column of folds would be a feature otherwise. Rows held out stay so: whoever trains on them says it.
 void add_columns(JsonWriter& json, const TrainingRequest& request) {
     if (request.holdout) json.add("holdout", *request.holdout);
@@ -133,7 +126,7 @@ Datum trial_options(const Space& space, size_t trial, const FitArguments& argume
         if (!is_rewritten(given.name)) add_given(json, given);
     const validation::Point& point = space.points[trial];
     for (size_t d = 0; d < point.size(); d++)
-        if (!trees || space.dimensions[d].name != "trees") add_value(json, space.dimensions[d].name, point[d]);
+        if (!trees || space.dimensions[d].name != "trees") add_option(json, space.dimensions[d].name, point[d]);
     if (trees) json.add("trees", *trees);
     add_columns(json, request);
     json.end_object();

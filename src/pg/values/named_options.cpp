@@ -140,11 +140,11 @@ void unknown_option(const std::string& name, const std::vector<std::string>& nam
                 nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
 }
 
-void add_option(JsonWriter& json, const char* name, const OptionValue& value) {
-    if (const auto* const boolean = std::get_if<bool>(&value)) json.add_json(name, *boolean ? "true" : "false");
-    if (const auto* const integer = std::get_if<int64_t>(&value)) json.add(name, *integer);
-    if (const auto* const number = std::get_if<double>(&value)) json.add(name, *number);
-    if (const auto* const text = std::get_if<std::string>(&value)) json.add(name, *text);
+void add_option(JsonWriter& json, std::string_view name, const OptionValue& value) {
+    if (const auto* const text = std::get_if<std::string>(&value))
+        json.add(name, *text);
+    else
+        json.add_json(name, value.index() == 0 ? "null" : value_text(value));
 }
 
 } // namespace btml::pg

@@ -70,14 +70,16 @@ Options parse_options(const std::string& json, const OptionsTable<Options>& tabl
     return parse_options(json, table, [](const JsonOption&) { return false; });
 }
 
-void add_option(JsonWriter& json, const char* name, const OptionValue& value);
+// Writes NULL as null.
+void add_option(JsonWriter& json, std::string_view name, const OptionValue& value);
 
 // Writes the options of a model that are not NULL and matter.
 template <class Options>
 void add_options(JsonWriter& json, const OptionsTable<Options>& table, const Options& options) {
     for (const Option<Options>& option : table)
         if (option.stored && (!option.matters || option.matters(options)))
-            add_option(json, option.name, option.get(options, option));
+            if (const OptionValue value = option.get(options, option); value.index() != 0)
+                add_option(json, option.name, value);
 }
 
 } // namespace btml::pg
