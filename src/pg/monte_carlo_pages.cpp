@@ -103,23 +103,6 @@ class DrawnPages {
     size_t count_ = 0;
 };
 
-class PageTotals : public RowSink {
-  public:
-    PageTotals(const DrawnPages& pages, NumberKind kind, const char* column, Buffer<double>& totals)
-        : pages_(pages), kind_(kind), column_{column}, totals_(totals) {}
-
-    void add(const Datum* values, const bool* nulls) override {
-        const auto* const place = reinterpret_cast<const ItemPointerData*>(DatumGetPointer(values[1]));
-        totals_[pages_.number(ItemPointerGetBlockNumber(place))] += summand(values[0], nulls[0], kind_, column_);
-    }
-
-  private:
-    const DrawnPages& pages_;
-    const NumberKind kind_;
-    NumberColumn column_;
-    Buffer<double>& totals_;
-};
-
 } // namespace
 
 double summand(Datum value, bool null, NumberKind kind, NumberColumn& column) {
@@ -173,7 +156,12 @@ Buffer<double> PageSample::totals(double fraction, uint64_t seed, uint64_t& rows
     const double percent = std::min(100.0, 100 * fraction), repeatable = static_cast<double>(seed % 1'000'000'007);
     const DrawnPages drawn(pages_, percent, repeatable, context.memory());
     Buffer<double> totals(context.memory(), "totals of pages", drawn.count(), 0);
-    PageTotals sink(drawn, kind_, column_, totals);
+    NumberColumn column{column_};
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        const auto* const place = reinterpret_cast<const ItemPointerData*>(DatumGetPointer(values[1]));
+        totals[drawn.number(ItemPointerGetBlockNumber(place))] += summand(values[0], nulls[0], kind_, column);
+        return true;
+    });
     const Query* const query = pg_call([=, this] { return sampled(query_, percent, repeatable); });
     rows += run_query(query, sql_, sink, "sampling pages", context);
     return totals;

@@ -120,41 +120,6 @@ void require_no_negative(const Datum* values, const bool* nulls, int column) {
         throw Error(ErrorCode::invalid_argument, "max_product takes no negative factors");
 }
 
-// Keeps the value of the one row that there is without groups.
-class OneValue : public RowSink {
-  public:
-    explicit OneValue(MemoryContext memory) : memory_(memory) {}
-
-    void add(const Datum* values, const bool* nulls) override {
-        require_no_negative(values, nulls, 1);
-        if (nulls[0]) return;
-        const MemoryContext before = MemoryContextSwitchTo(memory_);
-        value_ = pg_call([=] { return NumericGetDatum(DatumGetNumericCopy(values[0])); });
-        MemoryContextSwitchTo(before);
-    }
-    std::optional<Datum> value() const { return value_; }
-
-  private:
-    MemoryContext memory_;
-    std::optional<Datum> value_;
-};
-
-// Moves the groups and their values into the result.
-class Groups : public RowSink {
-  public:
-    Groups(ResultRows& rows, int columns) : rows_(rows), columns_(columns) {}
-
-    void add(const Datum* values, const bool* nulls) override {
-        require_no_negative(values, nulls, columns_);
-        for (int column = 0; column < columns_; column++) rows_.add(null_if(nulls[column], SqlValue{values[column]}));
-        rows_.finish_row();
-    }
-
-  private:
-    ResultRows& rows_;
-    int columns_; // of the groups and the value
-};
-
 } // namespace
 
 // btml.sumprod_exact(source text, semiring text) → numeric
@@ -163,10 +128,20 @@ BTML_FUNCTION(btml_sumprod_exact) {
     const std::string text = arguments.string(0, "source");
     const SemiringName semiring = relational::parse_semiring(arguments.string(1, "semiring"));
     BackendContext context("btml.sumprod_exact");
-    OneValue result(CurrentMemoryContext);
-    run(query_of(Source(text), {}, semiring), result, context);
-    fcinfo->isnull = !result.value();
-    return result.value().value_or(Datum{});
+    const MemoryContext memory = CurrentMemoryContext;
+    Datum result{};
+    fcinfo->isnull = true;
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        require_no_negative(values, nulls, 1);
+        if (nulls[0]) return true;
+        const MemoryContext before = MemoryContextSwitchTo(memory);
+        result = pg_call([=] { return NumericGetDatum(DatumGetNumericCopy(values[0])); });
+        MemoryContextSwitchTo(before);
+        fcinfo->isnull = false;
+        return true;
+    });
+    run(query_of(Source(text), {}, semiring), sink, context);
+    return result;
 }
 
 // btml.sumprod_exact_by(source text, group_by name[], semiring text) → SETOF record
@@ -180,8 +155,14 @@ BTML_FUNCTION(btml_sumprod_exact_by) {
     const std::vector<int> groups = group_columns(source, names);
     check_result_columns(rows.columns(), source, groups, NUMERICOID);
     BackendContext context("btml.sumprod_exact_by");
-    Groups result(rows, rows.columns()->natts);
-    run(query_of(source, groups, semiring), result, context);
+    const int columns = rows.columns()->natts; // of the groups and the value
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        require_no_negative(values, nulls, columns);
+        for (int column = 0; column < columns; column++) rows.add(null_if(nulls[column], SqlValue{values[column]}));
+        rows.finish_row();
+        return true;
+    });
+    run(query_of(source, groups, semiring), sink, context);
     return rows.done();
 }
 

@@ -19,16 +19,15 @@ std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
     if (!has_citus || read.size() == 0) return {};
     std::string oids;
     for (const ReadTable* const table : read) oids += (oids.empty() ? "" : ",") + std::to_string(table->table);
-    struct Sink : RowSink {
-        void add(const Datum* values, const bool* nulls) override {
-            CitusTable& table = found[DatumGetObjectId(values[0])];
-            table.table = DatumGetObjectId(values[0]);
-            if (!nulls[1]) table.key = pg_call([=] { return TextDatumGetCString(values[1]); });
-            table.shards = static_cast<uint64_t>(DatumGetInt64(values[2]));
-            table.servers = static_cast<uint64_t>(DatumGetInt64(values[3]));
-        }
-        std::map<Oid, CitusTable> found;
-    } sink;
+    std::map<Oid, CitusTable> found;
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        CitusTable& table = found[DatumGetObjectId(values[0])];
+        table.table = DatumGetObjectId(values[0]);
+        if (!nulls[1]) table.key = pg_call([=] { return TextDatumGetCString(values[1]); });
+        table.shards = static_cast<uint64_t>(DatumGetInt64(values[2]));
+        table.servers = static_cast<uint64_t>(DatumGetInt64(values[3]));
+        return true;
+    });
     const std::string sql =
         "SELECT p.logicalrelid::pg_catalog.oid,"
         " CASE WHEN p.partmethod OPERATOR(pg_catalog.=) 'h'::pg_catalog.\"char\""
@@ -44,7 +43,7 @@ std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
     run_query(parsed_query(sql), sql.c_str(), sink, nullptr, context);
     std::vector<CitusTable> tables;
     for (const ReadTable* const table : read)
-        if (const auto at = sink.found.find(table->table); at != sink.found.end()) tables.push_back(at->second);
+        if (const auto at = found.find(table->table); at != found.end()) tables.push_back(at->second);
     return tables;
 }
 

@@ -45,15 +45,10 @@ std::string message_call(const FitMessage& message, const Bytes& bytes);
 // Calls take(values, nulls) for each row of what run(sink) runs; take returns false when it has enough.
 template <class Run, class TakeRow>
 void for_each_row(RunContext& context, const TakeRow& take, const Run& run) {
-    struct Sink : RowSink {
-        Sink(RunContext& context_, const TakeRow& take_) : context(context_), take(take_) {}
-        void add(const Datum* values, const bool* nulls) override {
-            context.poll();
-            if (!take(values, nulls)) stop();
-        }
-        RunContext& context;
-        const TakeRow& take;
-    } sink(context, take);
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        context.poll();
+        return take(values, nulls);
+    });
     run(sink);
 }
 

@@ -26,6 +26,20 @@ class RowSink {
     bool has_enough_ = false;
 };
 
+// Calls take(values, nulls) for each row, which returns false when it has enough.
+template <class Take>
+class EachRow : public RowSink {
+  public:
+    explicit EachRow(Take take) : take_(std::move(take)) {}
+
+    void add(const Datum* values, const bool* nulls) override {
+        if (!take_(values, nulls)) stop();
+    }
+
+  private:
+    Take take_;
+};
+
 // Plans a query; may ereport.
 using Planner = PlannedStmt* (*)(Query* query, const char* sql, int cursor_options);
 PlannedStmt* plan_as_ever(Query* query, const char* sql, int cursor_options);
