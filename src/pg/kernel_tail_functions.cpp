@@ -12,11 +12,7 @@ using kernel::Points;
 
 namespace {
 
-struct TailPoints {
-    std::optional<Points> keys, queries;
-};
-
-std::optional<Points> read_points(const PointSource& source, const char* what, RunContext& context) {
+Points read_points(const PointSource& source, const char* what, RunContext& context) {
     std::optional<Points> points;
     source.read(
         [&](const PointRow& row) {
@@ -26,13 +22,7 @@ std::optional<Points> read_points(const PointSource& source, const char* what, R
         },
         context);
     if (!points) throw Error(ErrorCode::invalid_argument, format("there are no %s", what));
-    return points;
-}
-
-TailPoints read_tail_points(const std::string& keys, const std::string& queries, RunContext& context) {
-    const PointSource key_source(keys, "keys", {});
-    const PointSource query_source(queries, "queries", {}, key_source);
-    return {read_points(key_source, "keys", context), read_points(query_source, "queries", context)};
+    return std::move(*points);
 }
 
 } // namespace
@@ -45,8 +35,10 @@ BTML_FUNCTION(btml_kernel_tail_ratio) {
     read_options(arguments, kernel::options_table, options);
     options.check();
     BackendContext context("kernel_tail_ratio");
-    const TailPoints points = read_tail_points(keys, queries, context);
-    const kernel::TailRatio ratio = kernel::kernel_tail_ratio(*points.keys, *points.queries, options, context);
+    const PointSource key_source(keys, "keys", {}), query_source(queries, "queries", {}, key_source);
+    const Points key_points = read_points(key_source, "keys", context);
+    const Points query_points = read_points(query_source, "queries", context);
+    const kernel::TailRatio ratio = kernel::kernel_tail_ratio(key_points, query_points, options, context);
     constexpr double z = 1.96; // of 95 %
     return estimate_datum(fcinfo, {ratio.value, ratio.std_error, std::max(0.0, ratio.value - z * ratio.std_error),
                                    ratio.value + z * ratio.std_error, static_cast<int64>(ratio.evaluations)});
@@ -70,9 +62,11 @@ BTML_FUNCTION(btml_kernel_tail_profile) {
         }
     ResultRows rows(fcinfo);
     BackendContext context("kernel_tail_profile");
-    const TailPoints points = read_tail_points(keys, queries, context);
+    const PointSource key_source(keys, "keys", {}), query_source(queries, "queries", {}, key_source);
+    const Points key_points = read_points(key_source, "keys", context);
+    const Points query_points = read_points(query_source, "queries", context);
     for (const kernel::TailOfPrefix& tail :
-         kernel::kernel_tail_profile(*points.keys, *points.queries, options, prefixes, context)) {
+         kernel::kernel_tail_profile(key_points, query_points, options, prefixes, context)) {
         rows.add_row(static_cast<int>(tail.prefix), tail.tail_ratio, tail.nth_to_next, tail.nth_to_2nth);
     }
     return rows.done();
