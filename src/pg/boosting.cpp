@@ -100,28 +100,22 @@ FitResult with_way_out(const StrategyChoice& choice, const Fit& fit) {
     }
 }
 
-struct ChosenJoin {
-    std::optional<TrainingJoin> training;
-    StrategyChoice choice;
-    std::chrono::steady_clock::time_point read_at; // the end of reading
-};
-
 // options: of the request but for the strategy; gets the objective that the target takes.
-ChosenJoin read_and_choose(const BoostRequest& request, Options& options, int known_trees, RunContext& context) {
-    ChosenJoin chosen{};
+std::pair<TrainingJoin, StrategyChoice> read_and_choose(const BoostRequest& request, Options& options, int known_trees,
+                                                        RunContext& context) {
+    std::optional<TrainingJoin> training;
     const auto read = [&](RowContents contents, RowContents contents_of_labels) {
-        chosen.training.reset();
-        chosen.training.emplace(read_training_join(request, context, contents, contents_of_labels));
-        chosen.read_at = std::chrono::steady_clock::now();
-        read_target(*chosen.training, request, options, context);
+        training.reset();
+        training.emplace(read_training_join(request, context, contents, contents_of_labels));
+        const Stopwatch watch(training->timings.back().seconds);
+        read_target(*training, request, options, context);
     };
     read(contents_for(options, false), contents_for(options, true));
-    const relational::Join& join = chosen.training->join;
-    chosen.choice = choose_strategy(join, workload_of(*chosen.training, known_trees), options, context);
+    StrategyChoice choice = choose_strategy(training->join, workload_of(*training, known_trees), options, context);
     // A sample goes by the contents of rows, which are not read where hardly any join is sampled.
-    if (chosen.choice.strategy == Strategy::sample && !join.tables()[0].content)
+    if (choice.strategy == Strategy::sample && !training->join.tables()[0].content)
         read(RowContents::read, RowContents::read);
-    return chosen;
+    return {std::move(*training), std::move(choice)};
 }
 
 // A model to continue from. Its trees are among those to have in the end.
@@ -130,10 +124,11 @@ struct Start {
         if (!request.start) return;
         stored = read_model(*request.start, context);
         model = std::move(boosted_trees(*stored, "boost_fit", "start takes a model of btml.boost_fit."));
-        if (options.trees > max_trees - trees())
+        const int more = request.options.trees;
+        if (more > max_trees - trees())
             throw Error(ErrorCode::invalid_argument,
-                        format("start has %d trees: with %d more they are over %d", trees(), options.trees, max_trees));
-        options.trees += trees();
+                        format("start has %d trees: with %d more they are over %d", trees(), more, max_trees));
+        options.trees = more + trees();
     }
 
     int trees() const { return model ? static_cast<int>(model->iterations()) : 0; }
@@ -142,35 +137,23 @@ struct Start {
     std::optional<Model> model;
 };
 
-// options: of the request but for the strategy; gets the objective that the target takes, and trees of the start.
-FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunContext& context) {
-    Start start(request, options, context);
-    std::optional<FitResult> there;
-    if (options.strategy == Strategy::distributed)
-        there = fit_over_servers(request, options, std::move(start.model), context);
-    else if (options.strategy == Strategy::automatic)
-        there = fit_over_servers_if_it_pays(request, options, start.model, context);
-    if (there) {
-        notice_fit(there->model, request);
-        return std::move(*there);
-    }
-    ChosenJoin chosen = read_and_choose(request, options, start.trees(), context);
-    TrainingJoin& training = *chosen.training;
-    StrategyChoice& choice = chosen.choice;
+FitResult fit_here(const BoostRequest& request, Options& options, Start start, RunContext& context) {
+    std::pair<TrainingJoin, StrategyChoice> chosen = read_and_choose(request, options, start.trees(), context);
+    auto& [training, choice] = chosen;
     relational::Join& join = training.join;
-    double joining = 0;
-    const auto fit_join = [&] {
+    std::optional<Stopwatch> joining(training.timings.back().seconds);
+    const auto fit_join = [&, &training = training, &choice = choice] {
         if (choice.strategy == Strategy::factorize) {
             warn_of_long_sketches(join, options, context);
             relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
-            joining = seconds_since(chosen.read_at);
+            joining.reset();
             return fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start.model),
                                   choice.allowance);
         }
         HeldRows held = hold_rows(training, choice, options, context);
         Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan, context);
-        joining = seconds_since(chosen.read_at);
+        joining.reset();
         FitResult result = fit(std::move(dataset), options, context, false, std::move(start.model));
         result.model.sample = held.sample;
         return result;
@@ -183,49 +166,44 @@ FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunCont
     if (!result.residuals.empty()) result.model.strategy_reason += "; " + result.residuals;
     notice_findings(result.findings, request.target);
     report_sketch_error(result.model);
-    notice_fit(result.model, request);
-    result.timings.insert(result.timings.begin(), {{"reading tables", training.seconds_reading},
-                                                   {"joining tables", training.seconds_joining + joining}});
+    result.timings.insert(result.timings.begin(), training.timings.begin(), training.timings.end());
     return result;
 }
 
-// Where factorised training is given up, the tables are read again for their join's rows.
-FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
-    Options options = request.options;
-    std::string given_up;
-    double seconds = 0;
-    try {
-        const Stopwatch watch(seconds);
-        return fit_by_strategy(request, options, context);
-    } catch (const factorised::NotWorthIt& found) {
-        given_up = found.reason;
-    }
-    context.note(given_up);
-    context.begin_again();
-    options.strategy = Strategy::enumerate;
-    options.trees = request.options.trees;
-    FitResult result = fit_by_strategy(request, options, context);
-    result.model.strategy_reason += "; " + given_up;
-    result.timings.insert(result.timings.begin(), {"factorising, given up", seconds});
+// options: of the request but for the strategy; gets the objective that the target takes, and trees of the start.
+FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunContext& context) {
+    Start start(request, options, context);
+    std::optional<FitResult> there;
+    if (options.strategy == Strategy::distributed)
+        there = fit_over_servers(request, options, std::move(start.model), context);
+    else if (options.strategy == Strategy::automatic)
+        there = fit_over_servers_if_it_pays(request, options, start.model, context);
+    FitResult result = there ? std::move(*there) : fit_here(request, options, std::move(start), context);
+    notice_fit(result.model, request);
     return result;
+}
+
+// The body of a function (source, target, …) → model, with its defaults.
+Datum fit_source(FunctionCallInfo fcinfo, const char* function, const Options& defaults) {
+    const BoostRequest request = read_request(fcinfo, defaults);
+    BackendContext context(function, request.verbose);
+    context.tell_minutes();
+    Options options = request.options;
+    return model_datum(
+        fit_or_enumerate(options, context, [&](Options& of) { return fit_by_strategy(request, of, context); }),
+        context);
 }
 
 } // namespace
 
 // btml.boost_fit(source, target, trees, learning_rate, …) → model
 BTML_FUNCTION(btml_boost_fit) {
-    const BoostRequest request = read_request(fcinfo, boost_fit_defaults());
-    BackendContext context("boost_fit", request.verbose);
-    context.tell_minutes();
-    return model_datum(fit_over_source(request, context), context);
+    return fit_source(fcinfo, "boost_fit", boost_fit_defaults());
 }
 
 // btml.tree_fit(source, target, max_leaves, …) → model
 BTML_FUNCTION(btml_tree_fit) {
-    const BoostRequest request = read_request(fcinfo, tree_fit_defaults());
-    BackendContext context("tree_fit", request.verbose);
-    context.tell_minutes();
-    return model_datum(fit_over_source(request, context), context);
+    return fit_source(fcinfo, "tree_fit", tree_fit_defaults());
 }
 
 // btml.feature_importance(model) → table(feature text, gain float8, splits bigint), most important first

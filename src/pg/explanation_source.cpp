@@ -19,7 +19,7 @@ namespace {
 // Error invalid_argument for a source without rows.
 QueryPoints sample_points(const std::string& source, const std::vector<Feature>& features,
                           const explanation::SampleOptions& sample, PointRequest request, RunContext& context) {
-    request.sample = PointSample{static_cast<uint64_t>(sample.rows), sample.seed};
+    request.sample = sample;
     QueryPoints points(source, features, request, context);
     if (points.rows() == 0)
         throw Error(ErrorCode::invalid_argument, "source has no rows to explain",

@@ -76,15 +76,11 @@ struct TrainingSet {
 
 TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
     TrainingJoin training = read_training_join(request, context);
-    const auto join_start = std::chrono::steady_clock::now();
+    std::optional<Stopwatch> joining(training.timings.back().seconds);
     relational::JoinRows rows = relational::enumerate(training.join, context);
     Dataset dataset = make_dataset(std::move(training.join), std::move(rows), training.plan, context);
-    return {std::move(dataset),
-            training.rows_skipped,
-            request.target,
-            {{"reading tables", training.seconds_reading},
-             {"joining tables", training.seconds_joining + seconds_since(join_start)}},
-            request.holdout};
+    joining.reset();
+    return {std::move(dataset), training.rows_skipped, request.target, std::move(training.timings), request.holdout};
 }
 
 } // namespace

@@ -142,30 +142,10 @@ NumberKind check_column(const Source& source) {
         throw Error(ErrorCode::invalid_argument,
                     format("the source has %zu output columns, not one", source.columns().size()), "",
                     "Name what is to be summed, as in SELECT price FROM sales.");
-    const Oid type = source.columns()[0].type;
-    const NumberKind kind = pg_call([=] { return number_kind(type); });
-    if (!is_plain_number(kind))
-        throw Error(ErrorCode::wrong_type, format("column \"%s\" has type %s, not a number",
-                                                  source.columns()[0].name.c_str(), type_name(type)));
-    return kind;
+    const Source::Column& column = source.columns()[0];
+    require_number(column, "column");
+    return pg_call([&] { return number_kind(column.type); });
 }
-
-// The exact sum of all rows, whatever their order.
-class WholeSum : public RowSink {
-  public:
-    WholeSum(NumberKind kind, const char* column) : kind_(kind), column_{column} {}
-
-    void add(const Datum* values, const bool* nulls) override {
-        sum_.add(summand(values[0], nulls[0], kind_, column_));
-    }
-    double sum() const { return sum_.nearest(); }
-    void tell_of_rounded() const { notice_rounded(column_); }
-
-  private:
-    const NumberKind kind_;
-    NumberColumn column_;
-    ExactSum sum_;
-};
 
 // Returns nothing where all rows must be read.
 std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::PageSampling& options, uint64_t& rows,
@@ -200,11 +180,17 @@ BTML_FUNCTION(btml_approx_sum) {
     const NumberKind kind = check_column(source);
     uint64_t rows = 0;
     if (const auto estimate = by_sampling(source, options, rows, context)) return estimate_datum(fcinfo, *estimate);
-    WholeSum exact(kind, source.columns()[0].name.c_str());
-    rows += source.read_rows(exact, "summing all rows", context);
-    exact.tell_of_rounded();
-    if (!std::isfinite(exact.sum())) throw Error(ErrorCode::out_of_range, "the sum is out of the range of numbers");
-    return estimate_datum(fcinfo, {exact.sum(), 0, exact.sum(), exact.sum(), static_cast<int64>(rows)});
+    NumberColumn column{source.columns()[0].name.c_str()};
+    ExactSum exact; // whatever the order of rows
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        exact.add(summand(values[0], nulls[0], kind, column));
+        return true;
+    });
+    rows += source.read_rows(sink, "summing all rows", context);
+    notice_rounded(column);
+    const double sum = exact.nearest();
+    if (!std::isfinite(sum)) throw Error(ErrorCode::out_of_range, "the sum is out of the range of numbers");
+    return estimate_datum(fcinfo, {sum, 0, sum, sum, static_cast<int64>(rows)});
 }
 
 } // namespace btml::pg

@@ -27,11 +27,9 @@ bool is_hashable(Oid type) {
 
 // The join of a source whose output columns, but for the group columns, are the factors of a SumProd query.
 struct FactorQuery {
-    Join join;
+    LoadedSource loaded; // its places are those of the group columns
     Factors factors;
     bool has_factors;
-    std::vector<ColumnPlace> group_places;
-    std::vector<std::unique_ptr<DatumDictionary>> group_values;
 };
 
 std::vector<ColumnRequest> factor_requests(const Source& source, const std::vector<int>& groups) {
@@ -76,15 +74,14 @@ Factors factors_of(const Join& join, const ColumnsByTable& columns, SemiringName
 FactorQuery load_rows(const Source& source, const std::vector<ColumnRequest>& requests, size_t groups,
                       SemiringName semiring, RunContext& context) {
     LoadedSource loaded = source.read(requests, context);
-    ColumnsByTable columns(loaded.tables.size());
+    ColumnsByTable columns(static_cast<size_t>(loaded.join.relations()));
     for (size_t i = groups; i < requests.size(); i++)
         columns[loaded.places[i].table].push_back(loaded.places[i].column);
     loaded.places.resize(groups);
-    Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    Join& join = loaded.join;
     remove_null_factors(join, columns, context);
     Factors factors = factors_of(join, columns, semiring, context);
-    return {std::move(join), std::move(factors), requests.size() > groups, std::move(loaded.places),
-            std::move(loaded.group_values)};
+    return {std::move(loaded), std::move(factors), requests.size() > groups};
 }
 
 // Says whether all sums on the way to a query's value are whole numbers that a double holds, so that their order and
@@ -111,24 +108,23 @@ std::optional<FactorQuery> load_groups(const Source& source, const std::vector<C
         if (i < groups || std::none_of(grouped.begin(), grouped.end(), has_totals)) rest.push_back(requests[i]);
     }
     LoadedSource loaded = source.read(rest, context, RowContents::unread, grouped);
-    ColumnsByTable columns(loaded.tables.size());
+    ColumnsByTable columns(static_cast<size_t>(loaded.join.relations()));
     for (size_t i = groups; i < rest.size(); i++) columns[loaded.places[i].table].push_back(loaded.places[i].column);
     ColumnsByTable size_columns = columns;
     const size_t totals = loaded.totals.size() / grouped.size(); // of a relation
     for (size_t i = 0; i < grouped.size(); i++) {
-        const ColumnPlace value = loaded.totals[i * totals], size = loaded.totals[(i + 1) * totals - 1];
+        const ColumnRef value = loaded.totals[i * totals], size = loaded.totals[(i + 1) * totals - 1];
         columns[value.table].push_back(value.column);
         size_columns[size.table].push_back(size.column);
     }
     loaded.places.resize(groups);
-    Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    Join& join = loaded.join;
     remove_null_factors(join, columns, context);
     if (semiring == SemiringName::sum_product &&
         !is_exact(join, factors_of(join, size_columns, semiring, context), context))
         return std::nullopt;
     Factors factors = factors_of(join, columns, semiring, context);
-    return FactorQuery{std::move(join), std::move(factors), true, std::move(loaded.places),
-                       std::move(loaded.group_values)};
+    return FactorQuery{std::move(loaded), std::move(factors), true};
 }
 
 FactorQuery load(const Source& source, const std::vector<int>& groups, SemiringName semiring, RunContext& context) {
@@ -156,18 +152,18 @@ void require_one_table(const Source& source, const std::vector<int>& groups) {
 // ⊕ over the rows of each group; `first_rows` gets a row of each group, in the order of first appearance.
 std::vector<double> add_by_group(const FactorQuery& query, const Buffer<double>& values, SemiringName semiring,
                                  std::vector<RowId>& first_rows, RunContext& context) {
-    const Table& table = query.join.tables()[query.group_places.front().table];
+    const Table& table = query.loaded.join.tables()[query.loaded.places.front().table];
     const auto code = [&](size_t group, RowId row) {
-        return table.columns[query.group_places[group].column].codes[row];
+        return table.columns[query.loaded.places[group].column].codes[row];
     };
     HashIndex index(context.memory(), "groups");
     std::vector<double> sums;
     context.for_each(table.rows, 5, [&](RowId row) {
         uint64_t hash = 0;
-        for (size_t g = 0; g < query.group_places.size(); g++) hash = mix64(hash ^ code(g, row));
+        for (size_t g = 0; g < query.loaded.places.size(); g++) hash = mix64(hash ^ code(g, row));
         const auto next = static_cast<uint32_t>(sums.size());
         const uint32_t group = index.find_or_add(HashIndex::hash(hash), next, [&](uint32_t other) {
-            for (size_t g = 0; g < query.group_places.size(); g++)
+            for (size_t g = 0; g < query.loaded.places.size(); g++)
                 if (code(g, first_rows[other]) != code(g, row)) return false;
             return true;
         });
@@ -240,8 +236,8 @@ BTML_FUNCTION(btml_sumprod) {
     BackendContext context("sumprod");
     const FactorQuery query = load(Source(source), {}, semiring, context);
     const double value = query.has_factors || semiring != SemiringName::sum_product
-                             ? sum_product(query.join, query.factors, semiring, context)
-                             : static_cast<double>(query.join.count(context));
+                             ? sum_product(query.loaded.join, query.factors, semiring, context)
+                             : static_cast<double>(query.loaded.join.count(context));
     return pg_call([=] { return Float8GetDatum(value); });
 }
 
@@ -258,18 +254,20 @@ BTML_FUNCTION(btml_sumprod_by) {
     require_one_table(source, groups);
     check_result_columns(rows.columns(), source, groups, FLOAT8OID);
     const FactorQuery query = load(source, groups, semiring, context);
-    const int table = query.group_places.front().table;
+    const int table = query.loaded.places.front().table;
     const bool counting = !query.has_factors && semiring == SemiringName::sum_product;
-    const Buffer<double> values = counting ? counts_by_row(query.join, table, context)
-                                           : sum_product_by_row(query.join, query.factors, semiring, table, context);
+    const Buffer<double> values = counting
+                                      ? counts_by_row(query.loaded.join, table, context)
+                                      : sum_product_by_row(query.loaded.join, query.factors, semiring, table, context);
     std::vector<RowId> first_rows;
     const std::vector<double> sums = add_by_group(query, values, semiring, first_rows, context);
     if (counting) require_exact_counts(sums);
     for (size_t group = 0; group < sums.size(); group++) {
-        for (size_t g = 0; g < query.group_places.size(); g++) {
-            const DataColumn& column = query.join.tables()[table].columns[query.group_places[g].column];
+        for (size_t g = 0; g < query.loaded.places.size(); g++) {
+            const DataColumn& column = query.loaded.join.tables()[table].columns[query.loaded.places[g].column];
             const uint32_t code = column.codes[first_rows[group]];
-            code == DataColumn::null_code ? rows.add_null() : rows.add(SqlValue{query.group_values[g]->values()[code]});
+            code == DataColumn::null_code ? rows.add_null()
+                                          : rows.add(SqlValue{query.loaded.group_values[g]->values()[code]});
         }
         rows.add(sums[group]);
         rows.finish_row();

@@ -141,9 +141,8 @@ BTML_FUNCTION(btml_explain_join) {
     ResultRows rows(fcinfo);
     BackendContext context("explain_join");
     const Source source(text);
-    LoadedSource loaded = source.read({}, context);
-    const Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    for (const std::string& line : Explanation(source.analysis(), join, context).lines()) rows.add_row(line);
+    const LoadedSource loaded = source.read({}, context);
+    for (const std::string& line : Explanation(source.analysis(), loaded.join, context).lines()) rows.add_row(line);
     return rows.done();
 }
 

@@ -74,28 +74,20 @@ class SampledRows {
     Buffer<RowId> numbers_, distinct_;
 };
 
-struct SampledSource {
-    LoadedSource loaded;
-    std::vector<std::optional<SampledRows>> tables; // nothing where no column is taken from
-    uint64_t rows;
-};
-
-SampledSource draw_sample(const Source& source, int64 n, int64 seed, RunContext& context) {
-    std::vector<ColumnRequest> requests;
-    for (int i = 0; i < static_cast<int>(source.columns().size()); i++) requests.push_back({i, ReadAs::as_is});
-    SampledSource sampled{source.read(requests, context, RowContents::read), {}, 0};
-    LoadedSource& loaded = sampled.loaded;
-    const Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+// Draws rows of the join, and returns what they are made of by table: nothing where no column is taken from.
+std::vector<std::optional<SampledRows>> draw_sample(const LoadedSource& loaded, int64 n, int64 seed, uint64_t& drawn,
+                                                    RunContext& context) {
+    const Join& join = loaded.join;
     JoinRows rows = JoinSampler(join, {}, context).draw(static_cast<uint64_t>(n), static_cast<uint64_t>(seed), 0);
-    sampled.rows = rows.rows;
-    for (size_t t = 0; t < loaded.kept.size(); t++) {
-        std::optional<SampledRows>& table = sampled.tables.emplace_back();
+    drawn = rows.rows;
+    std::vector<std::optional<SampledRows>> tables(loaded.kept.size());
+    for (size_t t = 0; t < tables.size(); t++) {
         if (!loaded.kept[t]) continue;
         const Buffer<uint32_t>& numbers = join.tables()[t].columns.front().codes;
         context.for_each(rows.rows, 1, [&](uint64_t i) { rows.row_ids[t][i] = numbers[rows.row_ids[t][i]]; });
-        table.emplace(*loaded.kept[t], std::move(rows.row_ids[t]), context);
+        tables[t].emplace(*loaded.kept[t], std::move(rows.row_ids[t]), context);
     }
-    return sampled;
+    return tables;
 }
 
 } // namespace
@@ -112,12 +104,16 @@ BTML_FUNCTION(btml_sample_join) {
     BackendContext context("sample_join");
     const Source source(text);
     check_result_columns(rows.columns(), source);
-    SampledSource sampled = draw_sample(source, n, seed, context);
-    std::vector<KeptRows::Row> row(sampled.tables.size());
-    for (uint64_t i = 0; i < sampled.rows; i++) {
+    std::vector<ColumnRequest> requests;
+    for (int i = 0; i < static_cast<int>(source.columns().size()); i++) requests.push_back({i, ReadAs::as_is});
+    const LoadedSource loaded = source.read(requests, context, RowContents::read);
+    uint64_t drawn = 0;
+    std::vector<std::optional<SampledRows>> tables = draw_sample(loaded, n, seed, drawn, context);
+    std::vector<KeptRows::Row> row(tables.size());
+    for (uint64_t i = 0; i < drawn; i++) {
         for (size_t t = 0; t < row.size(); t++)
-            if (sampled.tables[t]) row[t] = sampled.tables[t]->row(i);
-        for (const ColumnPlace& place : sampled.loaded.places) {
+            if (tables[t]) row[t] = tables[t]->row(i);
+        for (const relational::ColumnRef& place : loaded.places) {
             if (row[place.table].nulls[place.column])
                 rows.add_null();
             else

@@ -22,17 +22,6 @@ using namespace relational;
 
 namespace {
 
-struct NormRequest {
-    std::string source, value;
-    NormOptions options;
-};
-
-NormRequest read_norm_request(const NamedArguments& arguments) {
-    NormRequest request{arguments.string("source"), arguments.column("value"), {}};
-    read_options(arguments, norm_options_table, request.options);
-    return request;
-}
-
 struct ValueJoin {
     Join join;
     Factors factors; // the value's column; ones elsewhere
@@ -40,17 +29,16 @@ struct ValueJoin {
 };
 
 // Rows with a NULL value are skipped, as sum() skips them.
-ValueJoin load_values(const NormRequest& request, RunContext& context) {
-    const Source source(request.source);
-    const int output = source.column(request.value);
+ValueJoin load_values(const std::string& text, const std::string& value, RunContext& context) {
+    const Source source(text);
+    const int output = source.column(value);
     const Oid type = source.columns()[output].type;
     if (pg_call([=] { return number_kind(type); }) == NumberKind::none)
-        throw Error(ErrorCode::wrong_type,
-                    format("value column \"%s\" is of type %s", request.value.c_str(), type_name(type)),
+        throw Error(ErrorCode::wrong_type, format("value column \"%s\" is of type %s", value.c_str(), type_name(type)),
                     "Values are numbers, booleans, dates or times.");
     LoadedSource loaded = source.read({{output, ReadAs::number}}, context, RowContents::distinct);
     const auto [table, column] = loaded.places.front();
-    ValueJoin values{Join(std::move(loaded.tables), std::move(loaded.left_joins), context), {}, table};
+    ValueJoin values{std::move(loaded.join), {}, table};
     const auto numbers = [&, table = table, column = column]() -> const Buffer<double>& {
         return values.join.tables()[table].columns[column].numbers;
     };
@@ -61,7 +49,7 @@ ValueJoin load_values(const NormRequest& request, RunContext& context) {
     Buffer<double>& factor = values.factors[table];
     for (double number : numbers()) {
         if (!std::isfinite(number))
-            throw Error(ErrorCode::out_of_range, format("value column \"%s\" has the value %s", request.value.c_str(),
+            throw Error(ErrorCode::out_of_range, format("value column \"%s\" has the value %s", value.c_str(),
                                                         std::isnan(number) ? "NaN"
                                                         : number > 0       ? "Infinity"
                                                                            : "-Infinity"));
@@ -103,10 +91,12 @@ void report_error(ValueJoin& values, double estimate, double epsilon, double del
 // boolean)
 //     → btml.estimate
 BTML_FUNCTION(btml_sketch_norm) {
-    const NormRequest request = read_norm_request(NamedArguments(fcinfo));
-    const NormOptions& options = request.options;
+    const NamedArguments arguments(fcinfo);
+    const std::string source = arguments.string("source"), value = arguments.column("value");
+    NormOptions options;
+    read_options(arguments, norm_options_table, options);
     BackendContext context("sketch_norm", options.verify);
-    ValueJoin values = load_values(request, context);
+    ValueJoin values = load_values(source, value, context);
     const int tables = values.join.relations();
     const uint64_t size =
         TensorSketch::fast_size(options.sketch_size > 0 ? static_cast<uint64_t>(options.sketch_size)
@@ -122,7 +112,7 @@ BTML_FUNCTION(btml_sketch_norm) {
     }
     if (!std::isfinite(norm))
         throw Error(ErrorCode::out_of_range,
-                    format("the sum of squares of column \"%s\" is out of range", request.value.c_str()));
+                    format("the sum of squares of column \"%s\" is out of range", value.c_str()));
     if (options.verify) report_error(values, norm, epsilon, options.delta, context);
     return estimate_datum(fcinfo, bounded(norm, epsilon, size, tables));
 }

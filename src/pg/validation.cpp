@@ -46,28 +46,22 @@ std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uin
                                                 request.holdout.value_or("")));
 }
 
-// The tables are read once, with the contents of the target's rows, which folds go by.
-struct ReadRows {
-    TrainingJoin training;
-    Buffer<uint64_t> contents;
-};
-
-ReadRows read_rows(const TrainingRequest& request, RunContext& context) {
+// Reads the tables once, with the contents of the target's rows, which folds go by.
+TrainingJoin read_rows(const TrainingRequest& request, RunContext& context) {
     TrainingJoin training = read_training_join(request, context, RowContents::read, RowContents::read);
-    relational::DatasetPlan& plan = training.plan;
+    const relational::DatasetPlan& plan = training.plan;
     if (plan.fold) {
-        relational::DataColumn& column =
-            training.join.tables()[plan.fold->place.table].columns[plan.fold->place.column];
+        relational::DataColumn& column = column_at(training.join, plan.fold->place);
         relational::drop_unused_categories(column, context);
         check_fold_count(*request.fold, column.categories.size());
         sort_categories(column, training.fold_type, context);
     }
-    return {std::move(training), Buffer<uint64_t>(context.memory(), "the contents of a source's rows")};
+    return training;
 }
 
 // After rows were dropped from the tables, where only a sample is held.
-void take_contents(ReadRows& rows) {
-    rows.contents = std::move(*rows.training.join.tables()[rows.training.plan.target.table].content);
+Buffer<uint64_t> take_contents(TrainingJoin& training) {
+    return std::move(*training.join.tables()[training.plan.target.table].content);
 }
 
 HoldoutMetric metric_of(const boosting::Options& options) {
@@ -113,8 +107,7 @@ void notice_lone_labels(const std::vector<LoneLabel>& lone) {
 
 Contest boosted_contest(const Call& call, const Space& space, RunContext& context) {
     BoostRequest request = read_boost_request(call.arguments, boosting::boost_fit_defaults());
-    ReadRows rows = read_rows(request, context);
-    TrainingJoin& training = rows.training;
+    TrainingJoin training = read_rows(request, context);
     boosting::Options options = request.options;
     read_target(training, request, options, context);
     options.metric = metric_of(options);
@@ -124,9 +117,9 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     boosting::StrategyChoice choice =
         choose_held_rows(training.join, options, "folds need the rows of the join", context, labels);
     HeldRows held = hold_rows(training, choice, options, context);
-    take_contents(rows);
+    const Buffer<uint64_t> contents = take_contents(training);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held.rows), training.plan, context);
-    Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
+    Contest contest{request, make_folds(dataset, contents, call, request, context), nullptr,
                     boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
     notice_lone_labels(check_labels(dataset, *contest.folds, *options.metric, context));
     auto scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
@@ -148,13 +141,12 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     call.arguments.read(gp::options_table, options);
     const GivenExemplars exemplars(call.arguments, options);
     const GpMetric metric = gp_metric_of(call.named);
-    ReadRows rows = read_rows(request, context);
-    relational::Join& join = rows.training.join;
-    relational::JoinRows held = relational::enumerate(join, context);
-    take_contents(rows);
-    Dataset dataset = make_dataset(std::move(join), std::move(held), rows.training.plan, context);
+    TrainingJoin training = read_rows(request, context);
+    relational::JoinRows held = relational::enumerate(training.join, context);
+    const Buffer<uint64_t> contents = take_contents(training);
+    Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
     Reservation given = exemplars.read(dataset, options, context);
-    Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
+    Contest contest{request, make_folds(dataset, contents, call, request, context), nullptr,
                     gp_metric_names[static_cast<size_t>(metric)], std::move(given)};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,
                                                 space.trials(gp::options_table, options), metric, context);

@@ -242,6 +242,24 @@ StrategyChoice choose_held_rows(const Join& join, const Options& options, const 
     return hold_or_sample(join, labels, options, reason, context);
 }
 
+FitResult fit_or_enumerate(Options& options, RunContext& context, const std::function<FitResult(Options&)>& fit) {
+    std::string given_up;
+    double seconds = 0;
+    try {
+        const Stopwatch watch(seconds);
+        return fit(options);
+    } catch (const factorised::NotWorthIt& found) {
+        given_up = found.reason;
+    }
+    context.note(given_up);
+    context.begin_again();
+    options.strategy = Strategy::enumerate;
+    FitResult result = fit(options);
+    result.model.strategy_reason += "; " + given_up;
+    result.timings.insert(result.timings.begin(), {"factorising, given up", seconds});
+    return result;
+}
+
 double sketching_seconds(const Join& join, const Options& options, RunContext& context) {
     return sketching_nanoseconds(join, options) * 1e-9 / context.threads();
 }

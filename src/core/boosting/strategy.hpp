@@ -1,9 +1,10 @@
 // How to train over a join: with its rows held as row ids, or by queries over its tables.
 #pragma once
 
-#include "core/boosting/factorised/factorised_allowance.hpp"
-#include "core/boosting/trees/boosting_model.hpp"
+#include "core/boosting/booster.hpp"
 #include "core/relational/join/join.hpp"
+
+#include <functional>
 
 namespace btml::boosting {
 
@@ -26,6 +27,10 @@ struct Workload {
 // strategy that is asked for is taken as it is.
 StrategyChoice choose_strategy(const relational::Join& join, const Workload& workload, const Options& options,
                                RunContext& context);
+
+// Returns fit(options), which may choose to factorise. Where that is given up, fit(options) is called once more with
+// strategy enumerate, and the model's reason says why.
+FitResult fit_or_enumerate(Options& options, RunContext& context, const std::function<FitResult(Options&)>& fit);
 
 // Chooses between enumerate and sample, what the options ask for or what fits, where something needs the rows, as the
 // reason says. Error invalid_argument where the options ask for neither.

@@ -97,9 +97,9 @@ class ServerPeers : public Coordinator {
 // What the servers read: the source, with the columns that a fit takes.
 class ShippedSource {
   public:
-    // Errors: those of Source and of assign_roles; not_supported naming what cannot be shipped.
+    // Errors: those of assign_roles; not_supported naming what cannot be shipped.
     ShippedSource(const TrainingRequest& request, RunContext& context)
-        : source_(Source::of_rows(request.source)), roles_(assign_roles(source_, request)) {
+        : source_(request.source), roles_(assign_roles(request)) {
         for (const std::optional<int>& place :
              {std::optional(roles_.target), roles_.weight, roles_.holdout, roles_.offset})
             if (place) add(column(*place), place == roles_.target && roles_.target_is_label);
@@ -107,7 +107,7 @@ class ShippedSource {
             const Source::Column& from = column(roles_.features[i]);
             add(from, roles_.categorical[i] && from.type != BOOLOID);
         }
-        std::vector<CitusTable> tables = citus_tables(parsed_query(source_.analysis().text), context);
+        std::vector<CitusTable> tables = citus_tables(source_.analysis().query, context);
         is_of_citus_ = has_distributed_table(tables);
         transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
         transport_->check(load({}), context);
@@ -149,7 +149,7 @@ class ShippedSource {
         return "SELECT " + output + " FROM " + inner_query(source_) + " AS s" + end;
     }
 
-    const Source source_;
+    const Source& source_;
     const Roles roles_;
     std::vector<std::string> numbers_, texts_; // expressions over the source, in the order of HeldFit::add
     std::unique_ptr<FitTransport> transport_;
@@ -382,12 +382,12 @@ FitResult fit_over_servers(const BoostRequest& request, Options options, std::op
 
 std::optional<FitResult> fit_over_servers_if_it_pays(const BoostRequest& request, const Options& options,
                                                      const std::optional<Model>& start, RunContext& context) {
-    const Source source(request.source);
+    const Source& source = request.source;
     const auto pays = [&](double rows) {
         const double bytes = rows * sizeof(double) * static_cast<double>(source.columns().size());
         return rows > min_rows_to_distribute || bytes > static_cast<double>(context.memory().left());
     };
-    const std::vector<CitusTable> tables = citus_tables(parsed_query(source.analysis().text), context);
+    const std::vector<CitusTable> tables = citus_tables(source.analysis().query, context);
     double rows = foreign_rows(source);
     // Who may not count all rows may still read some of them.
     const auto count = [&] { rows += distributed_rows(tables, context); };
@@ -403,8 +403,8 @@ std::optional<FitResult> fit_over_servers_if_it_pays(const BoostRequest& request
     const auto fit_there = [&] {
         // Conditions leave fewer rows. A join with many more rows than its tables is for strategies that do not list
         // them.
-        const double joined = has_distributed_table(tables) ? joined_rows(source, context)
-                                                            : expected_rows(parsed_query(source.analysis().text));
+        const double joined =
+            has_distributed_table(tables) ? joined_rows(source, context) : expected_rows(source.analysis().query);
         if (pays(joined) && joined <= 2 * rows) result = fit_over_servers(request, options, start, context);
     };
     // Citus has the code of internal errors for some of what it does not support.

@@ -182,12 +182,7 @@ SourceAnalysis* whole_source(const Query* query, const char* reason) {
     analysis->relations = list_make1(relation);
     for (const TargetEntry* const entry : items<const TargetEntry>(query->targetList)) {
         if (entry->resjunk) continue;
-        Node* const expression = as_node(entry->expr);
-        SourceOutput* const output = allocate<SourceOutput>();
-        output->name = entry->resname;
-        output->type = exprType(expression);
-        output->typmod = exprTypmod(expression);
-        output->collation = exprCollation(expression);
+        SourceOutput* const output = output_of(entry);
         analysis->outputs = lappend(analysis->outputs, output);
     }
     return analysis;
@@ -204,6 +199,16 @@ SourceAnalysis* analyse_query(const Query* original) {
 }
 
 } // namespace
+
+SourceOutput* output_of(const TargetEntry* entry) {
+    const Node* const expression = reinterpret_cast<const Node*>(entry->expr);
+    SourceOutput* const output = allocate<SourceOutput>();
+    output->name = entry->resname;
+    output->type = exprType(expression);
+    output->typmod = exprTypmod(expression);
+    output->collation = exprCollation(expression);
+    return output;
+}
 
 bool point_into(const char* sql) {
     const int position = geterrposition();
@@ -235,6 +240,7 @@ SourceAnalysis* analyse_source(const char* source, bool as_one_query, const char
 
     SourceAnalysis* const analysis = as_one_query ? whole_source(query, "it is read row by row") : analyse_query(query);
     analysis->text = text;
+    analysis->query = query;
     error_context_stack = callback.previous;
     return analysis;
 }

@@ -78,6 +78,7 @@ struct SourceOutput {
 
 struct SourceAnalysis {
     const char* text; // SQL of the SELECT that was analysed, without semicolons; it may end in a comment
+    Query* query;     // the same after rewriting; not to be changed
     List* relations;  // of SourceRelation*
     List* left_joins; // of SourceLeftJoin*
     List* outputs;    // of SourceOutput*

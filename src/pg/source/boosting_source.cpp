@@ -210,7 +210,7 @@ BoostRequest read_boost_request(const FitArguments& arguments, const Options& de
 
 void read_target(TrainingJoin& training, const BoostRequest& request, Options& options, RunContext& context) {
     relational::DatasetPlan& plan = training.plan;
-    relational::DataColumn& column = training.join.tables()[plan.target.table].columns[plan.target.column];
+    relational::DataColumn& column = column_at(training.join, plan.target);
     const Oid type = training.target_type;
     TargetKind kind = type == BOOLOID ? TargetKind::boolean : TargetKind::number;
     if (column.kind == relational::DataColumn::Kind::category) {

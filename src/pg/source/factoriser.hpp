@@ -93,6 +93,8 @@ class Factoriser {
     int* numbers_;         // relation number by root of the union-find
 };
 
+// An output without its place: name, type, modifier and collation of the entry.
+SourceOutput* output_of(const TargetEntry* entry);
 Node* strip_relabel(Node* node);
 bool has_sublink(Node* node, void* context);
 bool has_placeholder(Node* node, void* context);

@@ -276,11 +276,7 @@ void Factoriser::add_outputs(SourceAnalysis* analysis) {
         if (entry->resjunk) continue;
         Node* const expression = as_node(entry->expr);
         const Relids rels = bms_intersect(varnos(expression), base_);
-        SourceOutput* const output = allocate<SourceOutput>();
-        output->name = entry->resname;
-        output->type = exprType(expression);
-        output->typmod = exprTypmod(expression);
-        output->collation = exprCollation(expression);
+        SourceOutput* const output = output_of(entry);
         output->relation = relation_number(rels);
         output->expression = column_of(expression, relation_of(analysis, rels));
         if (nullable_by(rels) && !IsA(strip_relabel(expression), Var))

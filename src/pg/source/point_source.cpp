@@ -9,12 +9,6 @@ namespace btml::pg {
 
 namespace {
 
-int find(const Source& source, std::string_view name) {
-    for (const Source::Column& column : source.columns())
-        if (column.name == name) return source.column(column.name);
-    return -1;
-}
-
 [[noreturn]] void refuse_type(const Source::Column& column, const char* what, const char* wanted,
                               const std::string& detail, const std::string& hint) {
     throw Error(ErrorCode::wrong_type,
@@ -67,12 +61,13 @@ PointSource::Column PointSource::column(int position, bool arrays) const {
 }
 
 void PointSource::find_parts() {
-    id_ = find(source_, "id");
+    id_ = source_.find("id").value_or(-1);
     if (id_ >= 0 && parts_.ids) {
         const Oid type = source_.columns()[id_].type;
         id_rule_ = pg_call([=] { return label_rule(type, CurrentMemoryContext); });
     }
-    const int weight = find(source_, "weight"), values = parts_.values ? source_.column(*parts_.values) : -1;
+    const int weight = source_.find("weight").value_or(-1),
+              values = parts_.values ? source_.column(*parts_.values) : -1;
     if (weight >= 0 && weight != values && parts_.weights) weight_ = column(weight, false);
     if (values < 0) return;
     const Oid type = source_.columns()[values].type;
@@ -89,7 +84,7 @@ void PointSource::find_coordinates() {
         const Oid type = source_.columns()[i].type;
         return pg_call([=] { return array_rule(type, CurrentMemoryContext); }).element != NumberKind::none;
     };
-    const int x = find(source_, "x");
+    const int x = source_.find("x").value_or(-1);
     if (x >= 0 && x != values_.position && !is_number(x)) {
         names_.push_back("x");
         coordinates_.push_back(column(x, true));
@@ -120,7 +115,7 @@ void PointSource::find_coordinates() {
 
 // array, others: the columns that are no numbers.
 void PointSource::tell_of_left_out(const std::string& array, const std::vector<std::string>& others) const {
-    if (!parts_.weights && find(source_, "weight") >= 0)
+    if (!parts_.weights && source_.find("weight"))
         notice(format("column \"weight\" of the %s is left out: it is no coordinate, and all rows count alike", what_),
                "", "Call it something else where it is a coordinate.");
     if (!array.empty()) {

@@ -6,19 +6,16 @@
 
 namespace btml::pg {
 
+using relational::ColumnRef;
 using relational::DataColumn;
 using relational::RowId;
 
 namespace {
 
 // Returns where each row of the join is in the table of a column; null where they are the same.
-const RowId* row_ids(const relational::JoinRows& rows, const ColumnPlace& place) {
+const RowId* row_ids(const relational::JoinRows& rows, const ColumnRef& place) {
     const Buffer<RowId>& ids = rows.row_ids[place.table];
     return ids.empty() ? nullptr : ids.data();
-}
-
-const DataColumn& column_at(const relational::Join& join, const ColumnPlace& place) {
-    return join.tables()[place.table].columns[place.column];
 }
 
 std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<Feature>& features) {
@@ -58,36 +55,14 @@ std::vector<double> codes_of(const DataColumn& column, const Feature& feature) {
     return codes;
 }
 
-int number_column(const Source& source, const std::string& name) {
-    const int column = source.column(name);
-    const Oid type = source.columns()[column].type;
-    if (!is_plain_number(pg_call([=] { return number_kind(type); })))
-        throw Error(ErrorCode::wrong_type,
-                    format("column \"%s\" is of type %s, not a number", name.c_str(), type_name(type)));
-    return column;
-}
-
-int boolean_column(const Source& source, const std::string& name) {
-    const int column = source.column(name);
-    const Oid type = source.columns()[column].type;
-    if (type != BOOLOID)
-        throw Error(ErrorCode::wrong_type,
-                    format("holdout \"%s\" is of type %s, not boolean", name.c_str(), type_name(type)));
-    return column;
-}
-
 // Leaves out rows without the column's value.
-void keep_given(relational::Join& join, const ColumnPlace& place, RunContext& context) {
-    const auto is_given = [&](RowId row) {
-        const DataColumn& column = column_at(join, place);
-        return column.kind == DataColumn::Kind::number ? !is_null(column.numbers[row])
-                                                       : column.codes[row] != DataColumn::null_code;
-    };
+void keep_given(relational::Join& join, const ColumnRef& place, RunContext& context) {
+    const auto is_given = [&](RowId row) { return column_at(join, place).has_value(row); };
     join.filter(place.table, is_given, context);
 }
 
 // Leaves out rows where the column is false or NULL.
-void keep_true(relational::Join& join, const ColumnPlace& place, RunContext& context) {
+void keep_true(relational::Join& join, const ColumnRef& place, RunContext& context) {
     const auto is_true = [&](RowId row) { return column_at(join, place).numbers[row] == 1; };
     join.filter(place.table, is_true, context);
 }
@@ -123,8 +98,7 @@ QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& fe
                          std::string name)
     : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
     const Source source(text, std::move(name));
-    const std::vector<Source::Column>& columns = source.columns();
-    has_ids_ = std::any_of(columns.begin(), columns.end(), [](const auto& column) { return column.name == "id"; });
+    has_ids_ = source.find("id").has_value();
     const PointRequest request{.ids = has_ids_};
     read(source, features, request, context);
 }
@@ -142,8 +116,7 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
     if (request.ids) text_places.push_back(text_request(requests, source.column("id"), ReadAs::text));
     for (const std::string& name : request.texts) {
         const int column = source.column(name);
-        const Source::Column& found = source.columns()[column];
-        require_category_type("column", name, found.type, found.collation);
+        require_category(source.columns()[column], "column");
         text_places.push_back(text_request(requests, column, ReadAs::category));
     }
     if (request.printed) {
@@ -157,17 +130,23 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
             text_places.push_back(text_request(requests, column, categorical ? ReadAs::category : ReadAs::text));
     }
     const size_t number_place = requests.size();
-    if (request.number) requests.push_back({number_column(source, *request.number), ReadAs::number});
-    if (request.holdout) requests.push_back({boolean_column(source, *request.holdout), ReadAs::number});
+    if (request.number) {
+        requests.push_back({source.column(*request.number), ReadAs::number});
+        require_number(source.columns()[requests.back().output], "column");
+    }
+    if (request.holdout) {
+        requests.push_back({source.column(*request.holdout), ReadAs::number});
+        require_boolean(source.columns()[requests.back().output], "holdout");
+    }
     LoadedSource loaded = source.read(requests, context, request.sample ? RowContents::read : RowContents::unread);
-    relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    relational::Join& join = loaded.join;
     if (request.is_given) keep_given(join, loaded.places[request.number ? number_place : text_places[0]], context);
     if (request.holdout) keep_true(join, loaded.places.back(), context);
     relational::JoinRows rows;
     if (request.sample) {
         relational::JoinSampler sampler(join, {}, context);
         source_rows_ = sampler.count();
-        rows = sampler.draw(request.sample->rows, request.sample->seed, 0);
+        rows = sampler.draw(static_cast<uint64_t>(request.sample->rows), request.sample->seed, 0);
     } else {
         rows = relational::enumerate(join, context);
         source_rows_ = rows.rows;
@@ -188,11 +167,11 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
         });
     }
     for (const size_t text : text_places) {
-        const ColumnPlace& place = loaded.places[text];
+        const ColumnRef& place = loaded.places[text];
         texts_.emplace_back(column_at(join, place), row_ids(rows, place), rows_, context);
     }
     if (!request.number) return;
-    const ColumnPlace& place = loaded.places[number_place];
+    const ColumnRef& place = loaded.places[number_place];
     const RowId* const ids = row_ids(rows, place);
     numbers_.resize(rows_);
     const Buffer<double>& numbers = column_at(join, place).numbers;

@@ -3,27 +3,23 @@
 
 #include "core/base/buffer.hpp"
 #include "core/data/feature.hpp"
+#include "core/explanation/explanation_options.hpp"
 #include "core/numbers/number.hpp"
 #include "pg/source/source.hpp"
 #include "pg/values/values.hpp"
 
 namespace btml::pg {
 
-// Asks for so many rows of a join, drawn uniformly without replacement; for all where it has no more.
-struct PointSample {
-    uint64_t rows, seed;
-};
-
 // Says what of a source's rows is asked for beside the features.
 struct PointRequest {
-    std::string name = "source";             // of the source, in errors about its columns
-    std::optional<PointSample> sample = {};  // all rows
-    bool ids = false;                        // the column id, as text
-    std::vector<std::string> texts = {};     // columns, as categories
-    std::optional<size_t> printed = {};      // a feature, whose values are asked for as text
-    std::optional<std::string> number = {};  // a column that is a number
-    std::optional<std::string> holdout = {}; // a boolean column: rows where it is true
-    bool is_given = false;                   // only rows where the number, or else the first text, is not NULL
+    std::string name = "source";                           // of the source, in errors about its columns
+    std::optional<explanation::SampleOptions> sample = {}; // of the join, without replacement; nothing for all rows
+    bool ids = false;                                      // the column id, as text
+    std::vector<std::string> texts = {};                   // columns, as categories
+    std::optional<size_t> printed = {};                    // a feature, whose values are asked for as text
+    std::optional<std::string> number = {};                // a column that is a number
+    std::optional<std::string> holdout = {};               // a boolean column: rows where it is true
+    bool is_given = false; // only rows where the number, or else the first text, is not NULL
 };
 
 // Holds a column of the rows as text, each text once.

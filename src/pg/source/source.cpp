@@ -25,19 +25,23 @@ Source::Source(const std::string& text, bool as_one_query, std::string name) : n
     }
 }
 
-int Source::column(const std::string& name) const {
-    int found = -1;
-    std::vector<std::string> names;
+std::optional<int> Source::find(std::string_view name) const {
+    std::optional<int> found;
     for (size_t i = 0; i < columns_.size(); i++) {
-        names.push_back(columns_[i].name);
         if (columns_[i].name != name) continue;
-        if (found >= 0)
+        if (found)
             throw Error(ErrorCode::duplicate_column,
-                        format("%s has more than one column \"%s\"", name_.c_str(), name.c_str()), "",
+                        format("%s has more than one column \"%s\"", name_.c_str(), columns_[i].name.c_str()), "",
                         "Give each output column a name of its own.");
         found = static_cast<int>(i);
     }
-    if (found >= 0) return found;
+    return found;
+}
+
+int Source::column(const std::string& name) const {
+    if (const std::optional<int> found = find(name)) return *found;
+    std::vector<std::string> names;
+    for (const Column& column : columns_) names.push_back(column.name);
     const std::string nearest = nearest_name(name, names);
     throw Error(ErrorCode::undefined_column, format("%s has no column \"%s\"", name_.c_str(), name.c_str()),
                 names.empty() ? "It has no columns." : "Its columns are " + quoted_list(names) + ".",
@@ -45,7 +49,26 @@ int Source::column(const std::string& name) const {
 }
 
 void Source::require_distinct_names() const {
-    for (const Column& candidate : columns_) column(candidate.name);
+    for (const Column& candidate : columns_) find(candidate.name);
+}
+
+void require_number(const Source::Column& column, const char* role, const char* detail, const std::string& or_else) {
+    const Oid type = column.type;
+    if (is_plain_number(pg_call([=] { return number_kind(type); }))) return;
+    throw Error(ErrorCode::wrong_type,
+                format("%s \"%s\" is of type %s, not a number", role, column.name.c_str(), type_name(type)), detail,
+                cast_hint(column.name, type) + or_else + ".");
+}
+
+void require_boolean(const Source::Column& column, const char* role) {
+    if (column.type == BOOLOID) return;
+    throw Error(ErrorCode::wrong_type,
+                format("%s \"%s\" is of type %s, not boolean", role, column.name.c_str(), type_name(column.type)), "",
+                format("Compare it with a value that holds rows out: \"%s\" = …", column.name.c_str()));
+}
+
+void require_category(const Source::Column& column, const char* role) {
+    require_category_type(role, column.name, column.type, column.collation);
 }
 
 namespace {
@@ -86,8 +109,8 @@ class Reading {
   public:
     Reading(const SourceAnalysis& analysis, RunContext& context) : analysis_(analysis), context_(context) {
         const size_t tables = static_cast<size_t>(list_length(analysis.relations));
-        loaded_.tables.resize(tables);
-        loaded_.kept.resize(tables);
+        tables_.resize(tables);
+        kept_.resize(tables);
         columns_.resize(tables);
         kept_columns_.resize(tables);
         key_columns_.resize(tables);
@@ -105,10 +128,6 @@ class Reading {
         ReadAs as;
         ColumnSink sink;
     };
-    struct PendingKept {
-        const SourceOutput* output;
-        int number; // of the output
-    };
     struct PendingKey {
         Node* expression;
         Oid type;
@@ -118,6 +137,7 @@ class Reading {
 
     void prepare_keys();
     KeyDictionary* dictionary(const KeyType& type);
+    void read_tables(RowContents contents);
     void read_table(int table);
     void add_keys(int table, TableQuery& query);
     void add_columns(int table, TableQuery& query);
@@ -133,11 +153,15 @@ class Reading {
 
     const SourceAnalysis& analysis_;
     RunContext& context_;
-    LoadedSource loaded_;
-    std::vector<std::vector<PendingColumn>> columns_;    // by table
-    std::vector<std::vector<PendingKept>> kept_columns_; // by table
-    std::vector<std::vector<PendingKey>> key_columns_;   // by table
-    std::vector<List*> totals_;                          // by table
+    std::vector<relational::Table> tables_;
+    std::vector<relational::LeftJoin> left_joins_;
+    std::vector<relational::ColumnRef> places_, total_places_;
+    std::vector<std::unique_ptr<DatumDictionary>> group_values_;
+    std::vector<std::unique_ptr<KeptRows>> kept_;
+    std::vector<std::vector<PendingColumn>> columns_;      // by table
+    std::vector<std::vector<PendingColumn>> kept_columns_; // by table
+    std::vector<std::vector<PendingKey>> key_columns_;     // by table
+    std::vector<List*> totals_;                            // by table
     std::vector<CategoryColumn> categories_;
     std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
 };
@@ -146,14 +170,14 @@ void Reading::add_request(const ColumnRequest& request) {
     const auto* const output = items<const SourceOutput>(analysis_.outputs)[request.output];
     const Oid type = pg_call([=] { return getBaseType(output->type); });
     if (request.as == ReadAs::as_is) {
-        std::vector<PendingKept>& kept = kept_columns_[output->relation];
-        loaded_.places.push_back({output->relation, static_cast<int>(kept.size())});
-        kept.push_back({output, request.output});
+        std::vector<PendingColumn>& kept = kept_columns_[output->relation];
+        places_.push_back({output->relation, static_cast<int>(kept.size())});
+        kept.push_back({output, request.output, request.as, {}});
         return;
     }
     std::vector<PendingColumn>& columns = columns_[output->relation];
     const int column = static_cast<int>(columns.size());
-    loaded_.places.push_back({output->relation, column});
+    places_.push_back({output->relation, column});
     ColumnSink sink;
     sink.type = type;
     sink.name = output->name;
@@ -162,8 +186,8 @@ void Reading::add_request(const ColumnRequest& request) {
         sink.number = number_kind(type);
         sink.time_cast = request.time_cast;
     } else if (request.as == ReadAs::group) {
-        loaded_.group_values.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
-        sink.datums = loaded_.group_values.back().get();
+        group_values_.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
+        sink.datums = group_values_.back().get();
     } else {
         const bool is_text = request.as == ReadAs::text;
         CategoryColumn category{output->relation,
@@ -191,7 +215,7 @@ void Reading::add_request(const ColumnRequest& request) {
 void Reading::group(const GroupedRelation& grouped) {
     totals_[grouped.relation] = grouped.totals;
     const auto first = static_cast<int>(columns_[grouped.relation].size());
-    for (int i = 0; i < list_length(grouped.totals); i++) loaded_.totals.push_back({grouped.relation, first + i});
+    for (int i = 0; i < list_length(grouped.totals); i++) total_places_.push_back({grouped.relation, first + i});
 }
 
 KeyDictionary* Reading::dictionary(const KeyType& type) {
@@ -203,21 +227,20 @@ KeyDictionary* Reading::dictionary(const KeyType& type) {
 void Reading::prepare_keys() {
     MemoryBudget& budget = context_.memory();
     std::vector<KeyDictionary*> by_attribute(list_length(analysis_.attributes), nullptr);
-    for (size_t table = 0; table < loaded_.tables.size(); table++) {
+    for (size_t table = 0; table < tables_.size(); table++) {
         const auto keys = items<const SourceKey>(items<SourceRelation>(analysis_.relations)[table]->keys);
         for (const SourceKey* key : keys)
-            loaded_.tables[table].keys.push_back({key->attribute, Buffer<Key>(budget, "join keys")});
+            tables_[table].keys.push_back({key->attribute, Buffer<Key>(budget, "join keys")});
         for (int i = 0; i < keys.size(); i++) {
             KeyDictionary*& shared = by_attribute[keys[i]->attribute];
             if (!shared) shared = dictionary(keys[i]->type);
             key_columns_[table].push_back(
-                {keys[i]->expression, keys[i]->type.type, shared, &loaded_.tables[table].keys[i].values});
+                {keys[i]->expression, keys[i]->type.type, shared, &tables_[table].keys[i].values});
         }
     }
     for (const SourceLeftJoin* join : items<const SourceLeftJoin>(analysis_.left_joins)) {
         const auto left = items<const SourceKey>(join->left_keys), right = items<const SourceKey>(join->right_keys);
-        relational::LeftJoin& stored =
-            loaded_.left_joins.emplace_back(relational::LeftJoin{join->left, join->right, {}, {}});
+        relational::LeftJoin& stored = left_joins_.emplace_back(relational::LeftJoin{join->left, join->right, {}, {}});
         for (int i = 0; i < left.size(); i++) {
             stored.left_keys.emplace_back(budget, "join keys");
             stored.right_keys.emplace_back(budget, "join keys");
@@ -254,7 +277,7 @@ void Reading::add_keys(int table, TableQuery& query) {
 }
 
 void Reading::add_columns(int table, TableQuery& query) {
-    relational::Table& loaded = loaded_.tables[table];
+    relational::Table& loaded = tables_[table];
     MemoryBudget& budget = context_.memory();
     loaded.columns.reserve(columns_[table].size() +
                            static_cast<size_t>(list_length(totals_[table]))); // sinks point there
@@ -277,7 +300,7 @@ void Reading::add_columns(int table, TableQuery& query) {
 }
 
 void Reading::add_totals(int table, TableQuery& query) {
-    relational::Table& loaded = loaded_.tables[table];
+    relational::Table& loaded = tables_[table];
     MemoryBudget& budget = context_.memory();
     const size_t first = loaded.columns.size();
     for (int i = 0; i < list_length(totals_[table]); i++)
@@ -298,16 +321,16 @@ void Reading::add_totals(int table, TableQuery& query) {
 
 void Reading::add_kept_columns(int table, TableQuery& query) {
     std::vector<KeptColumn> kept;
-    for (const PendingKept& column : kept_columns_[table]) {
+    for (const PendingColumn& column : kept_columns_[table]) {
         const SourceOutput* const output = column.output;
         kept.push_back({query.add(output->expression, output, column.number), output->type, output->typmod});
     }
-    if (!kept.empty()) loaded_.kept[table] = std::make_unique<KeptRows>(kept, context_.memory());
+    if (!kept.empty()) kept_[table] = std::make_unique<KeptRows>(kept, context_.memory());
 }
 
 void Reading::read_table(int table) {
     const auto* const relation = items<const SourceRelation>(analysis_.relations)[table];
-    relational::Table& loaded = loaded_.tables[table];
+    relational::Table& loaded = tables_[table];
     loaded.name = relation->name;
     TableQuery query{relation};
     add_keys(table, query);
@@ -320,14 +343,14 @@ void Reading::read_table(int table) {
         if (is_grouped) group_by_columns(made);
         return made;
     });
-    loaded.rows = scan(tree, analysis_.text, relation->name, query.sinks, loaded_.kept[table].get(), context_);
+    loaded.rows = scan(tree, analysis_.text, relation->name, query.sinks, kept_[table].get(), context_);
     for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
     for (DataColumn& column : loaded.columns) {
         column.numbers.shrink_to_fit();
         column.codes.shrink_to_fit();
     }
     read_null_row(table);
-    if (!loaded_.kept[table]) return;
+    if (!kept_[table]) return;
     number_rows(table);
     keep_null_row(table, query);
 }
@@ -367,7 +390,7 @@ Query* query_without_tables(List* expressions) {
 // Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
 // whether there is such a row.
 void Reading::read_null_row(int table) {
-    relational::Table& loaded = loaded_.tables[table];
+    relational::Table& loaded = tables_[table];
     const std::vector<PendingColumn>& columns = columns_[table];
     for (size_t i = 0; i < columns.size(); i++) {
         Node* const expression = columns[i].output->null_row;
@@ -391,16 +414,16 @@ void Reading::read_null_row(int table) {
 
 // The row that stands for "no match" is kept behind those that were read.
 void Reading::keep_null_row(int table, const TableQuery& query) {
-    const std::vector<relational::LeftJoin>& joins = loaded_.left_joins;
+    const std::vector<relational::LeftJoin>& joins = left_joins_;
     if (std::none_of(joins.begin(), joins.end(), [=](const auto& join) { return join.right == table; })) return;
     const Query* const tree = pg_call([&] { return query_without_tables(query.null_row); });
-    const relational::Table& loaded = loaded_.tables[table];
+    const relational::Table& loaded = tables_[table];
     const NullRowContext error_context("table " + loaded.name);
-    scan(tree, analysis_.text, loaded.name.c_str(), {}, loaded_.kept[table].get(), context_);
+    scan(tree, analysis_.text, loaded.name.c_str(), {}, kept_[table].get(), context_);
 }
 
 void Reading::number_rows(int table) {
-    relational::Table& loaded = loaded_.tables[table];
+    relational::Table& loaded = tables_[table];
     MemoryBudget& budget = context_.memory();
     DataColumn numbers{"row",
                        DataColumn::Kind::category,
@@ -414,8 +437,8 @@ void Reading::number_rows(int table) {
 
 // Numbers and categories' codes are contents by themselves, keys are numbered as they appear.
 void Reading::read_contents(int table, bool distinct) {
-    relational::Table& loaded = loaded_.tables[table];
-    KeptRows* const kept = loaded_.kept[table].get();
+    relational::Table& loaded = tables_[table];
+    KeptRows* const kept = kept_[table].get();
     Buffer<uint64_t> content =
         kept ? std::move(kept->contents())
              : Buffer<uint64_t>(context_.memory(), "the contents of a source's rows", loaded.rows, uint64_t{0});
@@ -468,7 +491,7 @@ std::string Reading::label(const CategoryColumn& column, uint32_t number) {
 // leaves no trace.
 void Reading::finish_categories() {
     for (const CategoryColumn& category : categories_) {
-        DataColumn& column = loaded_.tables[category.table].columns[category.column];
+        DataColumn& column = tables_[category.table].columns[category.column];
         const size_t count = category.labels ? category.labels->size() : category.enums->values().size();
         std::vector<std::string> labels;
         hold_labels(count * sizeof(std::string));
@@ -496,14 +519,26 @@ void Reading::finish_categories() {
     }
 }
 
-LoadedSource Reading::run(RowContents contents) {
+void Reading::read_tables(RowContents contents) {
     prepare_keys();
     const int tables = list_length(analysis_.relations);
     for (int table = 0; table < tables; table++) read_table(table);
     finish_categories();
     for (int table = 0; table < tables && contents != RowContents::unread; table++)
         read_contents(table, contents == RowContents::distinct);
-    return std::move(loaded_);
+}
+
+LoadedSource Reading::run(RowContents contents) {
+    std::vector<Timing> timings{{"reading tables", 0}, {"joining tables", 0}};
+    {
+        const Stopwatch watch(timings[0].seconds);
+        read_tables(contents);
+    }
+    std::optional<Stopwatch> watch(timings[1].seconds);
+    relational::Join join(std::move(tables_), std::move(left_joins_), context_);
+    watch.reset();
+    return {std::move(join),          std::move(places_), std::move(total_places_),
+            std::move(group_values_), std::move(kept_),   std::move(timings)};
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 // A source: a table, a view or a SELECT, analysed into a join and read into columns.
 #pragma once
 
-#include "core/relational/join/join.hpp"
+#include "core/base/timing.hpp"
+#include "core/relational/join/join_dataset.hpp"
 #include "pg/source/analysis.hpp"
 #include "pg/source/dictionaries.hpp"
 #include "pg/source/query_rows.hpp"
@@ -35,20 +36,16 @@ struct GroupedRelation {
     List* totals; // of Node*: aggregates over its columns that are float8
 };
 
-// Says where a requested column is: relational::Table and DataColumn, or the column of KeptRows.
-struct ColumnPlace {
-    int table, column;
-};
-
+// A source's tables and what was asked for of them.
 struct LoadedSource {
-    std::vector<relational::Table> tables;
-    std::vector<relational::LeftJoin> left_joins;
-    std::vector<ColumnPlace> places; // one for each request
-    std::vector<ColumnPlace> totals; // one for each total of grouped relations, in their order
+    relational::Join join;
+    std::vector<relational::ColumnRef> places; // one for each request; of a column kept as it is, that of KeptRows
+    std::vector<relational::ColumnRef> totals; // one for each total of grouped relations, in their order
     std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of groups, in their order
     // By table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers of its
     // rows there; the row that stands for "no match" in a left join is the last.
     std::vector<std::unique_ptr<KeptRows>> kept;
+    std::vector<Timing> timings; // of reading the tables and of joining them
 };
 
 class Source {
@@ -70,6 +67,8 @@ class Source {
     };
     const std::string& name() const { return name_; }
     const std::vector<Column>& columns() const { return columns_; }
+    // The column with this name, nothing where there is none. Error duplicate_column.
+    std::optional<int> find(std::string_view name) const;
     // The column with this name. Errors undefined_column (the HINT has the nearest name), duplicate_column.
     int column(const std::string& name) const;
     // Error duplicate_column when two output columns have one name.
@@ -93,5 +92,12 @@ class Source {
     SourceAnalysis* analysis_;
     std::vector<Column> columns_;
 };
+
+// Errors wrong_type, which call the column what `role` says. or_else: what else may be done of a column that is no
+// number, after the hint how to make one of it.
+void require_number(const Source::Column& column, const char* role, const char* detail = "",
+                    const std::string& or_else = "");
+void require_boolean(const Source::Column& column, const char* role);
+void require_category(const Source::Column& column, const char* role); // as of require_category_type
 
 } // namespace btml::pg

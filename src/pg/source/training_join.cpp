@@ -11,17 +11,6 @@ using relational::DatasetPlan;
 
 namespace {
 
-// or_else: what else may be done of a column that is no number, after the hint how to make one of it.
-void check_number(const Source& source, int column, const char* role, const char* detail = "",
-                  const std::string& or_else = "") {
-    const Source::Column& found = source.columns()[column];
-    const Oid type = found.type;
-    if (!is_plain_number(pg_call([=] { return number_kind(type); })))
-        throw Error(ErrorCode::wrong_type,
-                    format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type)),
-                    detail, cast_hint(found.name, found.type) + or_else + ".");
-}
-
 // Returns whether the target is read as a category.
 bool is_label_target(const Source& source, int column, const TrainingRequest& request) {
     const Source::Column& found = source.columns()[column];
@@ -31,21 +20,17 @@ bool is_label_target(const Source& source, int column, const TrainingRequest& re
         if (pg_call([=] { return is_categorical(type); })) return true;
     }
     if (request.takes_labels)
-        check_number(source, column, "target", "Targets are numbers, or labels: boolean, text and enum columns.",
-                     format(", or labels: \"%s\"::text", found.name.c_str()));
+        require_number(found, "target", "Targets are numbers, or labels: boolean, text and enum columns.",
+                       format(", or labels: \"%s\"::text", found.name.c_str()));
     else
-        check_number(source, column, "target", "Targets are numbers.");
+        require_number(found, "target", "Targets are numbers.");
     return false;
-}
-
-void check_category(const Source::Column& column, const char* role) {
-    require_category_type(role, column.name, column.type, column.collation);
 }
 
 void check_feature_type(const Source::Column& column, bool categorical) {
     const Oid type = column.type;
     if (categorical) {
-        check_category(column, "feature");
+        require_category(column, "feature");
         return;
     }
     if (pg_call([=] { return number_kind(type); }) != NumberKind::none) return;
@@ -135,22 +120,14 @@ ReadAs query_reading(Oid type) {
 int query_column(const Source& source, const TrainingRequest& request, int target) {
     const int column = column_beside_target(source, request, target, *request.query, "query");
     const Source::Column& found = source.columns()[column];
-    if (query_reading(found.type) == ReadAs::category) check_category(found, "query");
+    if (query_reading(found.type) == ReadAs::category) require_category(found, "query");
     return column;
 }
 
 int number_beside_target(const Source& source, const TrainingRequest& request, int target, const std::string& name,
                          const char* role) {
-    check_number(source, source.column(name), role);
+    require_number(source.columns()[source.column(name)], role);
     return column_beside_target(source, request, target, name, role);
-}
-
-void check_holdout(const Source& source, int column, const std::string& name) {
-    const Oid type = source.columns()[column].type;
-    if (type != BOOLOID)
-        throw Error(ErrorCode::wrong_type,
-                    format("holdout \"%s\" is of type %s, not boolean", name.c_str(), type_name(type)), "",
-                    format("Compare it with a value that holds rows out: \"%s\" = …", name.c_str()));
 }
 
 void check_different(const Source& source, const Roles& roles) {
@@ -217,12 +194,9 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
     return requests;
 }
 
-DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::vector<ColumnPlace>& places) {
+DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::vector<ColumnRef>& places) {
     size_t next = 0;
-    const auto place = [&] {
-        const ColumnPlace& at = places[next++];
-        return ColumnRef{at.table, at.column};
-    };
+    const auto place = [&] { return places[next++]; };
     const auto feature = [&](int column, int direction) {
         return relational::FeatureRef{place(), stored_type_name(source.columns()[column].type), direction};
     };
@@ -240,12 +214,8 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
 
 // Rows without a target are not part of the training set; returns how many rows of the join that were.
 uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunContext& context) {
-    const relational::DataColumn& column = join.tables()[target.table].columns[target.column];
-    const auto has_target = [&](relational::RowId row) {
-        return column.kind == relational::DataColumn::Kind::number
-                   ? !is_null(column.numbers[row])
-                   : column.codes[row] != relational::DataColumn::null_code;
-    };
+    const relational::DataColumn& column = column_at(join, target);
+    const auto has_target = [&](relational::RowId row) { return column.has_value(row); };
     bool all_have = true;
     context.for_each(join.tables()[target.table].rows, 1,
                      [&](uint64_t row) { all_have = all_have && has_target(row); });
@@ -257,21 +227,22 @@ uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunC
 
 } // namespace
 
-Roles assign_roles(const Source& source, const TrainingRequest& request) {
+Roles assign_roles(const TrainingRequest& request) {
+    const Source& source = request.source;
     Roles roles{};
     const int target = roles.target = source.column(request.target);
     roles.target_is_label = is_label_target(source, target, request);
     if (request.holdout) {
         roles.holdout = source.column(*request.holdout);
-        check_holdout(source, *roles.holdout, *request.holdout);
+        require_boolean(source.columns()[*roles.holdout], "holdout");
     }
     if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
     if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
-    if (roles.target_is_label) check_category(source.columns()[target], "target");
+    if (roles.target_is_label) require_category(source.columns()[target], "target");
     if (request.query) roles.query = query_column(source, request, target);
     if (request.fold) {
         roles.fold = source.column(*request.fold);
-        check_category(source.columns()[*roles.fold], "fold");
+        require_category(source.columns()[*roles.fold], "fold");
     }
     check_different(source, roles);
     roles.features = chosen_features(source, roles, request);
@@ -280,13 +251,9 @@ Roles assign_roles(const Source& source, const TrainingRequest& request) {
     return roles;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 TrainingRequest read_training_request(const FitArguments& arguments) {
     const auto columns = [&](const char* name) { return arguments.columns(name).value_or(std::vector<std::string>()); };
-    return {arguments.call().string("source"),
+    return {Source(arguments.call().string("source")),
             arguments.call().column("target"),
             arguments.columns("features"),
             columns("categorical"),
@@ -303,25 +270,22 @@ TrainingRequest read_training_request(const FitArguments& arguments) {
 
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context, RowContents contents,
                                 RowContents contents_of_labels) {
-    const auto start = std::chrono::steady_clock::now();
-    const Source source(request.source);
-    const Roles roles = assign_roles(source, request);
+    const Source& source = request.source;
+    const Roles roles = assign_roles(request);
     const std::vector<ColumnRequest> requests = column_requests(source, roles);
     const Oid target_type = source.columns()[roles.target].type;
     const Oid fold_type = roles.fold ? source.columns()[*roles.fold].type : InvalidOid;
     const bool has_labels = target_type == BOOLOID || requests.front().as == ReadAs::category;
     LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
-    const double reading = seconds_since(start);
-
-    const auto join_start = std::chrono::steady_clock::now();
-    relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    const uint64_t skipped = skip_null_targets(join, plan.target, context);
-    if (join.wide_count(context) == 0)
+    std::optional<Stopwatch> watch(loaded.timings.back().seconds);
+    const uint64_t skipped = skip_null_targets(loaded.join, plan.target, context);
+    if (loaded.join.wide_count(context) == 0)
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
-    return {std::move(join), std::move(plan), target_type, fold_type, skipped, reading, seconds_since(join_start)};
+    watch.reset();
+    return {std::move(loaded.join), std::move(plan), target_type, fold_type, skipped, std::move(loaded.timings)};
 }
 
 } // namespace btml::pg

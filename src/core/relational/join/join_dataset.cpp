@@ -24,10 +24,6 @@ void drop_unused_categories(DataColumn& column, RunContext& context) {
 
 namespace {
 
-DataColumn& column_at(Join& join, const ColumnRef& place) {
-    return join.tables()[place.table].columns[place.column];
-}
-
 // What errors call a column.
 std::string called(const char* role, const DataColumn& column) {
     return format("%s \"%s\"", role, column.name.c_str());
@@ -45,8 +41,7 @@ Buffer<uint32_t> make_groups(DataColumn& column, RunContext& context) {
     if (is_category) drop_unused_categories(column, context);
     const uint64_t rows = is_category ? column.codes.size() : column.numbers.size();
     context.for_each(rows, 1, [&](uint64_t row) {
-        if (is_category ? column.codes[row] == DataColumn::null_code : is_null(column.numbers[row]))
-            throw Error(ErrorCode::null_value, called("query", column) + " is NULL in a row");
+        if (!column.has_value(row)) throw Error(ErrorCode::null_value, called("query", column) + " is NULL in a row");
     });
     if (is_category) return std::move(column.codes);
     Buffer<double> distinct = column.numbers.copy(context);

@@ -13,6 +13,13 @@ struct ColumnRef {
     int table, column; // Table, DataColumn
 };
 
+inline DataColumn& column_at(Join& join, const ColumnRef& place) {
+    return join.tables()[place.table].columns[place.column];
+}
+inline const DataColumn& column_at(const Join& join, const ColumnRef& place) {
+    return join.tables()[place.table].columns[place.column];
+}
+
 struct FeatureRef {
     ColumnRef place;
     std::string type;  // SQL type name

@@ -39,6 +39,8 @@ struct DataColumn {
     std::vector<std::string> categories;  // kind category: the label of each code
     double null_row_number = null_number; // the value of the row that stands for "no match" in a left join
     uint32_t null_row_code = null_code;
+
+    bool has_value(size_t row) const { return kind == Kind::number ? !is_null(numbers[row]) : codes[row] != null_code; }
 };
 
 struct Table {
