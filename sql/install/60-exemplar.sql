@@ -52,7 +52,7 @@ CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, uuid, f
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_accumulate_uuid';
 COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, uuid, float8[], integer) IS 'transition function of btml.exemplars_agg';
 CREATE FUNCTION btml_internal.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) RETURNS btml.exemplar_sample
-LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_combine';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_combine';
 CREATE FUNCTION btml_internal.exemplars_final(btml.exemplar_sample) RETURNS jsonb
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_final';
 COMMENT ON FUNCTION btml_internal.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) IS 'combine function of btml.exemplars_agg';

@@ -258,11 +258,6 @@ BTML_FUNCTION(btml_exemplars_accumulate_uuid) {
     });
 }
 
-// btml_internal.exemplars_combine(state, state) → state
-BTML_FUNCTION(btml_exemplars_combine) {
-    return State::combine(fcinfo);
-}
-
 // btml_internal.exemplars_final(state) → jsonb; NULL when there was no row
 BTML_FUNCTION(btml_exemplars_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
@@ -273,20 +268,6 @@ BTML_FUNCTION(btml_exemplars_final) {
     return json_of(sample.select(context), sample.ids_are_numbers(), context);
 }
 
-BTML_FUNCTION(btml_exemplar_sample_in) {
-    return State::input(PG_GETARG_CSTRING(0));
-}
-
-BTML_FUNCTION(btml_exemplar_sample_out) {
-    return State::output(PG_GETARG_DATUM(0));
-}
-
-BTML_FUNCTION(btml_exemplar_sample_recv) {
-    return State::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
-}
-
-BTML_FUNCTION(btml_exemplar_sample_send) {
-    return State::send(PG_GETARG_DATUM(0));
-}
+BTML_STATE_TYPE(exemplar_sample, State)
 
 } // namespace btml::pg

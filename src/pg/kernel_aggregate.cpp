@@ -59,11 +59,6 @@ BTML_FUNCTION(btml_kernel_sums_accumulate) {
     return state->datum();
 }
 
-// btml_internal.kernel_sums_combine(state, state) → state
-BTML_FUNCTION(btml_kernel_sums_combine) {
-    return State::combine(fcinfo);
-}
-
 // btml_internal.kernel_sums_final(state) → float8[]; NULL when there was no row
 BTML_FUNCTION(btml_kernel_sums_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
@@ -74,20 +69,6 @@ BTML_FUNCTION(btml_kernel_sums_final) {
     return number_array(sums.values());
 }
 
-BTML_FUNCTION(btml_kernel_sums_in) {
-    return State::input(PG_GETARG_CSTRING(0));
-}
-
-BTML_FUNCTION(btml_kernel_sums_out) {
-    return State::output(PG_GETARG_DATUM(0));
-}
-
-BTML_FUNCTION(btml_kernel_sums_recv) {
-    return State::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
-}
-
-BTML_FUNCTION(btml_kernel_sums_send) {
-    return State::send(PG_GETARG_DATUM(0));
-}
+BTML_STATE_TYPE(kernel_sums, State)
 
 } // namespace btml::pg

@@ -151,24 +151,21 @@ BTML_FUNCTION(btml_exact_sum_remove) {
     fcinfo->isnull = true;
     return static_cast<Datum>(0);
 }
-BTML_FUNCTION(btml_rmse_accumulate) {
-    return add_numbers(fcinfo, metrics::rmse);
-}
-BTML_FUNCTION(btml_mae_accumulate) {
-    return add_numbers(fcinfo, metrics::mae);
-}
-BTML_FUNCTION(btml_r2_accumulate) {
-    return add_numbers(fcinfo, metrics::r2);
-}
-BTML_FUNCTION(btml_poisson_deviance_accumulate) {
-    return add_numbers(fcinfo, metrics::poisson_deviance);
-}
-BTML_FUNCTION(btml_pinball_accumulate) {
-    return add_numbers(fcinfo, metrics::pinball);
-}
-BTML_FUNCTION(btml_log_loss_accumulate) {
-    return add_numbers(fcinfo, metrics::log_loss);
-}
+#define BTML_METRIC_OF_NUMBERS(name)                                                                                   \
+    BTML_FUNCTION(btml_##name##_accumulate) {                                                                          \
+        return add_numbers(fcinfo, metrics::name);                                                                     \
+    }
+BTML_METRIC_OF_NUMBERS(rmse)
+BTML_METRIC_OF_NUMBERS(mae)
+BTML_METRIC_OF_NUMBERS(r2)
+BTML_METRIC_OF_NUMBERS(poisson_deviance)
+BTML_METRIC_OF_NUMBERS(pinball)
+BTML_METRIC_OF_NUMBERS(log_loss)
+BTML_METRIC_OF_NUMBERS(brier)
+BTML_METRIC_OF_NUMBERS(coverage)
+BTML_METRIC_OF_NUMBERS(nll_normal)
+BTML_METRIC_OF_NUMBERS(crps_normal)
+BTML_METRIC_OF_NUMBERS(nll_student_t)
 BTML_FUNCTION(btml_log_loss_class_accumulate) {
     return add_class(fcinfo, metrics::log_loss);
 }
@@ -177,9 +174,6 @@ BTML_FUNCTION(btml_log_loss_true_accumulate) {
         numbers[0] = 1;
         numbers[1] = row.number(1);
     });
-}
-BTML_FUNCTION(btml_brier_accumulate) {
-    return add_numbers(fcinfo, metrics::brier);
 }
 BTML_FUNCTION(btml_brier_class_accumulate) {
     return add_class(fcinfo, metrics::brier);
@@ -192,23 +186,6 @@ BTML_FUNCTION(btml_accuracy_bigint_accumulate) {
 }
 BTML_FUNCTION(btml_accuracy_text_accumulate) {
     return add_agreement(fcinfo, equal_texts);
-}
-BTML_FUNCTION(btml_coverage_accumulate) {
-    return add_numbers(fcinfo, metrics::coverage);
-}
-BTML_FUNCTION(btml_nll_normal_accumulate) {
-    return add_numbers(fcinfo, metrics::nll_normal);
-}
-BTML_FUNCTION(btml_crps_normal_accumulate) {
-    return add_numbers(fcinfo, metrics::crps_normal);
-}
-BTML_FUNCTION(btml_nll_student_t_accumulate) {
-    return add_numbers(fcinfo, metrics::nll_student_t);
-}
-
-// btml.metric_combine(state, state) → state
-BTML_FUNCTION(btml_metric_sums_combine) {
-    return SumsState::combine(fcinfo);
 }
 
 // btml.metric_final(state) → float8; NULL where the metric is not defined
@@ -241,11 +218,6 @@ BTML_FUNCTION(btml_ndcg_accumulate) {
     return state->datum();
 }
 
-// btml_internal.metric_rows_combine(state, state) → state
-BTML_FUNCTION(btml_metric_rows_combine) {
-    return RowsState::combine(fcinfo);
-}
-
 BTML_FUNCTION(btml_auc_final) {
     return ranked_value(fcinfo, "auc", &RankedRows::auc);
 }
@@ -256,30 +228,7 @@ BTML_FUNCTION(btml_ndcg_final) {
     return ranked_value(fcinfo, "ndcg", &RankedRows::ndcg);
 }
 
-// Input and output of the two types.
-BTML_FUNCTION(btml_metric_sums_in) {
-    return SumsState::input(PG_GETARG_CSTRING(0));
-}
-BTML_FUNCTION(btml_metric_sums_out) {
-    return SumsState::output(PG_GETARG_DATUM(0));
-}
-BTML_FUNCTION(btml_metric_sums_recv) {
-    return SumsState::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
-}
-BTML_FUNCTION(btml_metric_sums_send) {
-    return SumsState::send(PG_GETARG_DATUM(0));
-}
-BTML_FUNCTION(btml_metric_rows_in) {
-    return RowsState::input(PG_GETARG_CSTRING(0));
-}
-BTML_FUNCTION(btml_metric_rows_out) {
-    return RowsState::output(PG_GETARG_DATUM(0));
-}
-BTML_FUNCTION(btml_metric_rows_recv) {
-    return RowsState::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
-}
-BTML_FUNCTION(btml_metric_rows_send) {
-    return RowsState::send(PG_GETARG_DATUM(0));
-}
+BTML_STATE_TYPE(metric_sums, SumsState)
+BTML_STATE_TYPE(metric_rows, RowsState)
 
 } // namespace btml::pg

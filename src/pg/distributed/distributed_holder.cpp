@@ -419,24 +419,6 @@ BTML_FUNCTION(btml_exchange_messages_accumulate) {
     return state->datum();
 }
 
-BTML_FUNCTION(btml_answers_combine) {
-    return State::combine(fcinfo);
-}
-
-BTML_FUNCTION(btml_answers_in) {
-    return State::input(PG_GETARG_CSTRING(0));
-}
-
-BTML_FUNCTION(btml_answers_out) {
-    return State::output(PG_GETARG_DATUM(0));
-}
-
-BTML_FUNCTION(btml_answers_recv) {
-    return State::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
-}
-
-BTML_FUNCTION(btml_answers_send) {
-    return State::send(PG_GETARG_DATUM(0));
-}
+BTML_STATE_TYPE(answers, State)
 
 } // namespace btml::pg

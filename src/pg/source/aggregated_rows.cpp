@@ -104,25 +104,6 @@ BTML_FUNCTION(btml_training_rows_accumulate_label) {
     return accumulate(fcinfo, TargetKind::label);
 }
 
-// btml_internal.training_rows_combine(state, state) → state
-BTML_FUNCTION(btml_training_rows_combine) {
-    return State::combine(fcinfo);
-}
-
-BTML_FUNCTION(btml_training_rows_in) {
-    return State::input(PG_GETARG_CSTRING(0));
-}
-
-BTML_FUNCTION(btml_training_rows_out) {
-    return State::output(PG_GETARG_DATUM(0));
-}
-
-BTML_FUNCTION(btml_training_rows_recv) {
-    return State::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
-}
-
-BTML_FUNCTION(btml_training_rows_send) {
-    return State::send(PG_GETARG_DATUM(0));
-}
+BTML_STATE_TYPE(training_rows, State)
 
 } // namespace btml::pg

@@ -182,4 +182,23 @@ class ExpandedState {
     alignas(Owned) std::byte storage_[sizeof(Owned)];
 };
 
+// Defines the functions of an SQL type whose values are such states: btml_TYPE_in(cstring), _out(state),
+// _recv(internal), _send(state) and _combine(state, state).
+#define BTML_STATE_TYPE(type, State)                                                                                   \
+    BTML_FUNCTION(btml_##type##_in) {                                                                                  \
+        return State::input(PG_GETARG_CSTRING(0));                                                                     \
+    }                                                                                                                  \
+    BTML_FUNCTION(btml_##type##_out) {                                                                                 \
+        return State::output(PG_GETARG_DATUM(0));                                                                      \
+    }                                                                                                                  \
+    BTML_FUNCTION(btml_##type##_recv) {                                                                                \
+        return State::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));                                     \
+    }                                                                                                                  \
+    BTML_FUNCTION(btml_##type##_send) {                                                                                \
+        return State::send(PG_GETARG_DATUM(0));                                                                        \
+    }                                                                                                                  \
+    BTML_FUNCTION(btml_##type##_combine) {                                                                             \
+        return State::combine(fcinfo);                                                                                 \
+    }
+
 } // namespace btml::pg
