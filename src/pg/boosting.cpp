@@ -215,11 +215,8 @@ BTML_FUNCTION(btml_feature_importance) {
     const Model& model = boosted_trees(stored, "feature_importance",
                                        "btml.gp_relevance tells what each feature adds to a Gaussian process.");
     const std::vector<Importance> importance = feature_importance(model, context);
-    std::vector<size_t> order(importance.size());
-    for (size_t i = 0; i < order.size(); i++) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return importance[a].gain > importance[b].gain; });
-    for (size_t i : order) rows.add_row(model.features[i].name, importance[i].gain, importance[i].splits);
+    for (const size_t i : largest_first(importance.size(), [&](size_t f) { return importance[f].gain; }))
+        rows.add_row(model.features[i].name, importance[i].gain, importance[i].splits);
     return rows.done();
 }
 

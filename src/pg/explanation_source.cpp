@@ -30,10 +30,7 @@ QueryPoints sample_points(const std::string& source, const std::vector<Feature>&
 // Returns the features, those of the largest means first.
 template <class Importance>
 std::vector<size_t> by_importance(const std::vector<Importance>& found) {
-    std::vector<size_t> order(found.size());
-    for (size_t f = 0; f < order.size(); f++) order[f] = f;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return found[a].mean > found[b].mean; });
-    return order;
+    return largest_first(found.size(), [&](size_t f) { return found[f].mean; });
 }
 
 // Predicts as btml.predict does, or the probability of a class.

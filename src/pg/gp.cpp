@@ -207,10 +207,8 @@ BTML_FUNCTION(btml_gp_relevance) {
     const Model& model =
         gaussian_process(stored, "gp_relevance", "btml.feature_importance has the features of boosted trees.");
     const std::vector<double> weights = gp::relevance(model);
-    std::vector<size_t> order(weights.size());
-    for (size_t i = 0; i < order.size(); i++) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
-    for (const size_t i : order) rows.add_row(model.features[i].name, weights[i]);
+    for (const size_t i : largest_first(weights.size(), [&](size_t f) { return weights[f]; }))
+        rows.add_row(model.features[i].name, weights[i]);
     return rows.done();
 }
 

@@ -46,7 +46,7 @@ Centre centre_of(CachedModel& cached) {
         boosting::Predictor& trees = *cached.model->trees;
         return {trees(cached.values), deviation_of_trees(cached), trees.link() == boosting::Link::exponential, false};
     }
-    const gp::Normal at = cached.model->process->predict.observation(cached.values);
+    const gp::Normal at = cached.model->process->observation(cached.values);
     return {at.mean, std::sqrt(at.variance), false, true};
 }
 

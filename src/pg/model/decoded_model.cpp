@@ -116,7 +116,8 @@ DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
     } else {
         keep(std::get<gp::Model>(stored.model).calibration);
         strategy = std::get<gp::Model>(stored.model).strategy;
-        process.reset(new GpPredictor{std::move(stored)});
+        process_ = std::move(stored);
+        process.emplace(std::get<gp::Model>(process_->model));
     }
 }
 

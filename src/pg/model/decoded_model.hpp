@@ -13,18 +13,13 @@
 
 namespace btml::pg {
 
-// Holds a Gaussian process, which its predictor refers to.
-struct GpPredictor {
-    StoredModel stored;
-    gp::Predictor predict{std::get<gp::Model>(stored.model)};
-};
-
 // Says what boosted trees are decoded for.
 enum class ModelUse { predict, explain };
 
 class DecodedModel {
-    BackendContext run_; // counts the rest
-    Reservation held_;   // of the features, labels and calibration
+    BackendContext run_;                 // counts the rest
+    Reservation held_;                   // of the features, labels and calibration
+    std::optional<StoredModel> process_; // which its predictor refers to
 
     void keep(const std::optional<uncertainty::Calibration>& found);
     void keep_trees(const boosting::Model& model);
@@ -41,7 +36,7 @@ class DecodedModel {
     // One of these is there.
     std::optional<boosting::Predictor> trees;
     std::optional<boosting::Explainer> explainer;
-    std::unique_ptr<GpPredictor> process;
+    std::optional<gp::Predictor> process;
     std::optional<uncertainty::Calibration> calibration;
     // The deviation of trees that learned one: ln of its square, and what e^(half of that) takes.
     std::optional<boosting::Predictor> log_variance;

@@ -6,6 +6,8 @@
 #include "core/gp/fit.hpp"
 #include "pg/bridge/guard.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <variant>
 
 namespace btml::pg {
@@ -35,5 +37,14 @@ size_t code_of_label(const std::vector<std::string>& labels, std::string_view la
 size_t place_of_feature(const std::vector<Feature>& features, std::string_view feature);
 
 const std::vector<Feature>& features_of(const StoredModel& stored);
+
+// Returns the numbers below count, those with the largest values first.
+template <class ValueOf>
+std::vector<size_t> largest_first(size_t count, const ValueOf& value_of) {
+    std::vector<size_t> order(count);
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return value_of(a) > value_of(b); });
+    return order;
+}
 
 } // namespace btml::pg
