@@ -1,5 +1,5 @@
 // The rows of the view btml.progress.
-#include "pg/bridge/progress.hpp"
+#include "pg/bridge/running_calls.hpp"
 
 #include "pg/bridge/nodes.hpp"
 #include "pg/values/result.hpp"

@@ -1,10 +1,10 @@
 // The rows that tell how far off predictions are: held out, and without a say in what the model is.
 #pragma once
 
-#include "core/base/hashed_rows.hpp"
 #include "core/base/threads.hpp"
 #include "core/boosting/binning/binning.hpp"
 #include "core/boosting/trees/boosting_model.hpp"
+#include "core/numbers/hashed_rows.hpp"
 
 namespace btml::boosting {
 

@@ -1,8 +1,8 @@
 #include "core/gp/fit.hpp"
 
-#include "core/base/hashed_rows.hpp"
 #include "core/gp/mean_choice.hpp"
 #include "core/gp/trainer.hpp"
+#include "core/numbers/hashed_rows.hpp"
 #include "core/numbers/usual_range.hpp"
 
 #include <algorithm>

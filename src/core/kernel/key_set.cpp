@@ -1,6 +1,6 @@
 #include "core/kernel/key_set.hpp"
 
-#include "core/base/hashed_rows.hpp"
+#include "core/numbers/hashed_rows.hpp"
 
 #include <algorithm>
 #include <bit>

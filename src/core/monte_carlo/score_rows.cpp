@@ -1,6 +1,6 @@
 #include "core/monte_carlo/score_rows.hpp"
 
-#include "core/base/hashed_rows.hpp"
+#include "core/numbers/hashed_rows.hpp"
 #include "core/numbers/sample_mean.hpp"
 #include "core/numbers/usual_range.hpp"
 

@@ -1,6 +1,6 @@
 #include "core/validation/folds.hpp"
 
-#include "core/base/hashed_rows.hpp"
+#include "core/numbers/hashed_rows.hpp"
 #include "core/validation/validation_options.hpp"
 
 #include <algorithm>

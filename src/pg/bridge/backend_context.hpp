@@ -3,7 +3,7 @@
 
 #include "core/base/run_context.hpp"
 #include "pg/bridge/guard.hpp"
-#include "pg/bridge/progress.hpp"
+#include "pg/bridge/running_calls.hpp"
 
 namespace btml::pg {
 

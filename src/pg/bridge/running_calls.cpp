@@ -1,4 +1,4 @@
-#include "pg/bridge/progress.hpp"
+#include "pg/bridge/running_calls.hpp"
 
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/nodes.hpp"
