@@ -12,7 +12,7 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
 COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, text, text, text, boolean, text) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for
-n rows of the join, as one process, a mixture or a sum of kernels (combine), or with a smooth
+n rows of the join, as one member, a mixture or a sum of kernels (combine), or with a smooth
 kernel by way of exemplars, of rows or of exemplar_source (Titsias 2009); mean: of the targets, or of what boosted trees leave;
 varying_noise: as noisy as each point is; features: all other columns
 unless named; text, enum, boolean: categorical; a NULL is a bit of its own; noise, signal: in units of the
@@ -43,7 +43,7 @@ COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], numeric
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_log_likelihood';
 COMMENT ON FUNCTION btml.gp_log_likelihood(btml.model) IS
-'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for processes of what boosted trees leave, and for NULL; error 42804 for boosted trees';
+'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for a model of what boosted trees leave, and for NULL; error 42804 for boosted trees';
 
 CREATE FUNCTION btml.gp_leave_one_out(model btml.model, OUT n bigint, OUT mean_nll float8, OUT rmse float8,
     OUT coverage_90 float8, OUT mean_nll_student_t float8) RETURNS SETOF record

@@ -88,14 +88,14 @@ constexpr Option<Options> rows[] = {
                                "value, or of its rank among them; `auto`: which scores better leaving rows out")
         .only_with(of_trees),
     option<&Options::mean>("mean", means,
-                           "the process is of the targets themselves, or of what boosted trees leave of them; `auto`: "
+                           "the Gaussian process is of the targets themselves, or of what boosted trees leave; `auto`: "
                            "which scores better, with the tree kernel"),
     option<&Options::exemplar_objective>("exemplar_objective", exemplar_objectives,
                                          "exemplars are moved to where the likelihood is greatest, which takes most of "
                                          "the fit's time, or stay rows, each of which varies most given those before")
         .only_with(of_chosen),
     option<&Options::varying_noise>("varying_noise",
-                                    "a second process says by how much the noise differs from point to "
+                                    "a second Gaussian process says by how much the noise differs from point to "
                                     "point; kept only where it makes the scores better")
         .null_means("no"),
     argument<Options>("exemplar_source", "a table, view or SELECT",
