@@ -123,13 +123,19 @@ Model DeviationTraining::find_best_errors(const Options& options, const BinnedDa
     return mean;
 }
 
+// Returns a number for each row of the join: value(number) of the numbers that parts have, else 0.
+template <class Value>
+Buffer<double> DeviationTraining::by_row(const std::vector<Buffer<double>>& of_parts, const Value& value) const {
+    Buffer<double> numbers(context_.memory(), what, rows_, 0.0);
+    for (size_t part = 0; part < of_parts.size(); part++)
+        context_.for_each(of_parts[part].size(), 4,
+                          [&](size_t i) { numbers[fitting_.parts()[part].rows()[i]] = value(of_parts[part][i]); });
+    return numbers;
+}
+
 void DeviationTraining::take_logarithms() {
     const uncertainty::LogSquares squares = log_squares(errors_, step_, context_);
-    logarithms_ = Buffer<double>(context_.memory(), what, rows_, 0.0);
-    for (size_t part = 0; part < errors_.size(); part++)
-        context_.for_each(errors_[part].size(), 4, [&](size_t i) {
-            logarithms_[fitting_.parts()[part].rows()[i]] = squares.of(errors_[part][i]);
-        });
+    logarithms_ = by_row(errors_, [&](double error) { return squares.of(error); });
 }
 
 // Returns the root of the mean square of z, those apart that are far from all others: they say nothing of other rows.
@@ -232,21 +238,12 @@ Model DeviationTraining::fit(const Options& options, BinnedData& data, ThreadTea
 }
 
 Buffer<double> DeviationTraining::errors_by_row() const {
-    Buffer<double> by_row(context_.memory(), what, rows_, 0.0);
-    for (size_t part = 0; part < errors_.size(); part++)
-        context_.for_each(errors_[part].size(), 1,
-                          [&](size_t i) { by_row[fitting_.parts()[part].rows()[i]] = errors_[part][i]; });
-    return by_row;
+    return by_row(errors_, [](double error) { return error; });
 }
 
 Buffer<double> DeviationTraining::deviations_by_row(const Model& model) const {
-    Buffer<double> by_row(context_.memory(), what, rows_, 0.0);
-    for (size_t part = 0; part < scores_.size(); part++)
-        context_.for_each(scores_[part].size(), 4, [&](size_t i) {
-            by_row[fitting_.parts()[part].rows()[i]] =
-                model.deviation->factor * model.deviation->before_factor(scores_[part][i]);
-        });
-    return by_row;
+    return by_row(scores_,
+                  [&](double score) { return model.deviation->factor * model.deviation->before_factor(score); });
 }
 
 CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, size_t spared, RunContext& context) {

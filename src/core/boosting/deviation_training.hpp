@@ -38,6 +38,8 @@ class DeviationTraining {
     void find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team);
     std::vector<double> fold_weights() const;
     Model find_best_errors(const Options& options, const BinnedData& data, ThreadTeam& team);
+    template <class Value>
+    Buffer<double> by_row(const std::vector<Buffer<double>>& of_parts, const Value& value) const;
     void take_logarithms();
     void learn(Model& model, const Options& options, const TargetRows* held_out, bool of_folds, BinnedData& data,
                ThreadTeam& team);

@@ -3,8 +3,10 @@
 
 #include "core/boosting/booster.hpp"
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 namespace btml::boosting {
 
@@ -28,11 +30,11 @@ class FoldTrainings {
 
     // Grows them until the mean over the folds of what early stopping goes by (LogEntry::value) makes no progress, and
     // returns how many iterations have the best mean. To be called once.
-    size_t best_iterations(const FoldStopping& stopping);
+    size_t best_iterations(FoldStopping stopping);
     // Grows all trees.
     void grow_all();
     // Returns how many iterations all have been compared at.
-    size_t compared() const { return compared_; }
+    size_t compared() const { return next_ - 1; }
 
     size_t size() const { return members_.size(); }
     // Of the training without this fold.
@@ -43,20 +45,39 @@ class FoldTrainings {
     Model mean(size_t iterations, uint64_t rows) const;
 
   private:
-    class Growth;
     struct Member;
 
+    // Grows what there is to grow, beside other threads. worker: 0 is the main thread.
+    void run(int worker);
+    // Serves the main thread while others grow.
+    void poll();
+    // Returns the training that is furthest behind of those that wait; null once there is nothing to do.
+    Member* take(bool is_main);
+    void give_back(Member& member);
+    void stop();
+    // Iterations that are wanted whatever comes.
+    size_t wanted() const { return std::min(most_, progressed_ + stopping_.patience); }
+    // Returns the mean of the folds' values after so many iterations; none where a fold has not come so far.
+    std::optional<double> mean_value(size_t iterations) const;
     bool is_better(double value, double than) const;
+    // Looks at the iterations that all folds have: what it finds is the same whichever thread is faster.
+    void compare();
 
     const char* const phase_;
     const size_t most_; // iterations
     const std::optional<HoldoutMetric> metric_;
     ThreadTeam& team_;
     RunContext& context_;
-    const std::span<const std::string> names_;
     std::atomic<bool> stopped_{false};             // told to stop, or failed
+    std::atomic<bool> has_failed_{false};          // other than by being cancelled
     std::vector<std::unique_ptr<Member>> members_; // by fold
-    size_t compared_ = 0;
+    FoldStopping stopping_{};
+    std::mutex mutex_; // of what follows, and of which trainings grow
+    std::condition_variable changed_;
+    std::atomic<size_t> next_{0}; // iterations to be compared; progress shows it
+    size_t best_ = 0, progressed_ = 0;
+    double best_mean_ = 0, reference_ = 0;
+    bool is_done_ = false;
 };
 
 // Returns the trees of the first iterations of a model with one score.
@@ -64,13 +85,13 @@ inline std::span<const Tree> first_trees(const Model& model, size_t iterations) 
     return std::span(model.trees).first(std::min(iterations, model.trees.size()));
 }
 
-// Runs what trains and scores a fold, which the DETAIL of errors then names.
+// Runs what trains and scores a fold, which the DETAIL of errors then names, if it has a name.
 template <class Body>
 auto in_fold(const std::string& name, const Body& body) {
     try {
         return body();
     } catch (const Error& error) {
-        if (error.code() == ErrorCode::memory_limit) throw;
+        if (name.empty() || error.code() == ErrorCode::memory_limit) throw;
         const std::string detail = error.detail().empty() ? "" : error.detail() + " ";
         throw Error(error.code(), error.message(), detail + format("It was fold \"%s\".", name.c_str()), error.hint());
     }

@@ -25,7 +25,7 @@ double canonicalise(ScoreRows& rows, RunContext& context) {
     const size_t width = rows.width(), count = rows.size();
     {
         const Buffer<HashedRow> order = rows_by_hash(count, "the order of a score's points", 4, context, [&](size_t i) {
-            return hash_of_numbers({rows.row(i), width});
+            return hash_of_numbers({rows.row(i), width}, width);
         });
         Buffer<double> sorted(context.memory(), "the points of a score", rows.values.size());
         context.for_each(count, 4,

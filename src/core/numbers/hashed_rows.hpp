@@ -18,9 +18,8 @@ struct HashedRow {
     }
 };
 
-// Returns the hash of a row of numbers, of which those that are equal have the same: −0 counts as 0.
-inline uint64_t hash_of_numbers(std::span<const double> numbers) {
-    uint64_t hash = numbers.size();
+// Returns the hash of a row of numbers, which may go on from another; rows of equal numbers have the same, −0 being 0.
+inline uint64_t hash_of_numbers(std::span<const double> numbers, uint64_t hash = 0) {
     for (const double number : numbers) hash = mix64(hash ^ std::bit_cast<uint64_t>(number + 0.0));
     return hash;
 }

@@ -1,4 +1,5 @@
 #include "core/base/buffer.hpp"
+#include "core/base/hashed_rows.hpp"
 
 #include "caught.hpp"
 
@@ -105,6 +106,33 @@ TEST(Buffer, RefusesToPassTheLimit) {
     EXPECT_EQ(held[127], 9U);
     held.resize(512);
     EXPECT_EQ(budget.used(), 4096U);
+}
+
+TEST(Buffer, CopiesAreCountedAndApart) {
+    QuietContext context;
+    Buffer<int> buffer(context.memory(), "a test", 300'000, 7);
+    buffer[299'999] = 8;
+    {
+        Buffer<int> copy = buffer.copy(context);
+        EXPECT_TRUE(std::equal(buffer.begin(), buffer.end(), copy.begin(), copy.end()));
+        EXPECT_EQ(context.memory().used(), 2 * 300'000 * sizeof(int));
+        copy[0] = 1;
+        EXPECT_EQ(buffer[0], 7);
+    }
+    EXPECT_EQ(context.memory().used(), 300'000 * sizeof(int));
+    EXPECT_TRUE(Buffer<int>(context.memory(), "a test").copy(context).empty());
+}
+
+TEST(HashedRows, ComeInTheOrderOfHashesThenOfTheirNumbers) {
+    QuietContext context;
+    const uint64_t hashes[] = {5, 3, 5, 1, 3};
+    const Buffer<HashedRow> rows = rows_by_hash(5, "a test", 1, context, [&](size_t row) { return hashes[row]; });
+    std::vector<uint32_t> order;
+    for (const HashedRow& row : rows) order.push_back(row.row);
+    EXPECT_EQ(order, (std::vector<uint32_t>{3, 1, 4, 0, 2}));
+    const double zeros[] = {0.0, 1}, negative_zeros[] = {-0.0, 1}, others[] = {1, 0};
+    EXPECT_EQ(hash_of_numbers(zeros), hash_of_numbers(negative_zeros));
+    EXPECT_NE(hash_of_numbers(zeros), hash_of_numbers(others));
 }
 
 TEST(Buffer, SizesThatOverflowAreBadAlloc) {

@@ -83,10 +83,10 @@ TEST(Records, SumsOfSomeRowsAndFeatures) {
         for (const size_t feature : features) {
             std::vector<Stats> expected(bin_stride);
             const FeatureBins& bins = data.binned.features[feature];
-            const uint32_t* ids = data.binned.tables[static_cast<size_t>(bins.table)].ids();
+            const RowIds ids = data.binned.tables[static_cast<size_t>(bins.table)].ids();
             with_bins(data.binned, bins, [&](const auto& bin_of) {
                 for (size_t i = 0; i < rows.size(); i++) {
-                    Stats& sum = expected[bin_of(ids ? ids[rows[i]] : rows[i])];
+                    Stats& sum = expected[bin_of(ids[rows[i]])];
                     sum += stats[i];
                     sum += more;
                 }
@@ -147,7 +147,7 @@ TEST(Columns, HaveTheBinsOfFeaturesThatAreSplitBy) {
         for (size_t f = 0; f < data.binned.features.size(); f++) {
             const FeatureBins& bins = data.binned.features[f];
             const BinGroup& group = data.binned.groups[bins.group];
-            const uint32_t* ids = data.binned.tables[static_cast<size_t>(bins.table)].ids();
+            const RowIds ids = data.binned.tables[static_cast<size_t>(bins.table)].ids();
             const bool is_column = group.width == 1 && !ids, may_be = group.bytes == 1 && (is_column || left >= rows);
             EXPECT_EQ(columns.find(f, rows - 1) != nullptr, group.bytes == 1 && is_column);
             EXPECT_EQ(columns.find(f, 1) != nullptr, group.bytes == 1 && is_column);

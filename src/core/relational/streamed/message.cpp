@@ -1,7 +1,5 @@
 #include "core/relational/streamed/message.hpp"
 
-#include "core/data/dictionary.hpp"
-
 namespace btml::relational {
 
 namespace {
@@ -71,10 +69,12 @@ double Message::max_bytes(size_t words, double entries, double rows) {
 // Finds the entry with this hash for which equal(number) holds, or the free slot that it would have.
 template <class Equal>
 uint32_t Message::find_slot(uint32_t hash, const Equal& equal, uint64_t& slot) const {
-    slot = probe(slots_.data(), mask_, hash, [&](uint64_t found) {
-        return found == 0 || (found >> 32 == hash && equal(static_cast<uint32_t>(found) - 1));
-    });
-    return static_cast<uint32_t>(slots_[slot]) - 1; // none, where it is free
+    const uint64_t* const slots = slots_.data();
+    for (slot = hash & mask_;; slot = (slot + 1) & mask_) {
+        if (slots[slot] == 0) return none;
+        const auto number = static_cast<uint32_t>(slots[slot]) - 1;
+        if (slots[slot] >> 32 == hash && equal(number)) return number;
+    }
 }
 
 // Asks for the slots, then for the entries, that the keys with these hashes will most likely be found in.
@@ -95,7 +95,9 @@ void Message::set_slots(uint64_t slots, RunContext& context) {
     mask_ = slots - 1;
     context.for_each(old.size(), 1, [&](uint64_t slot) {
         if (old[slot] == 0) return;
-        slots_[probe(slots_.data(), mask_, old[slot] >> 32, [](uint64_t found) { return found == 0; })] = old[slot];
+        uint64_t at = (old[slot] >> 32) & mask_;
+        while (slots_[at] != 0) at = (at + 1) & mask_;
+        slots_[at] = old[slot];
     });
 }
 
