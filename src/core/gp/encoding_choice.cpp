@@ -72,9 +72,9 @@ SampleFit SampleFits::sum(NumberPlaces places, RunContext& context) const {
 }
 
 SampleFit SampleFits::member(NumberPlaces places, RunContext& context) const {
-    const MemberTraining training(rows_, options_, this->encoding(places, context), limits_);
     const uint64_t evaluations = std::clamp<uint64_t>(evaluations_ / part_of_evaluations, 1, max_evaluations);
-    auto [encoding, found] = training.find(0, evaluations, context);
+    auto [encoding, found] =
+        find_member(rows_, options_, this->encoding(places, context), limits_, 0, evaluations, context);
     const MemberRows sorted(encoding, found.order, rows_, context);
     LeaveOneOutScore score(rows_.rows(), context);
     score.add(1, sorted.leave_one_out(found.kernel, context), sorted.observations, found.kernel.noise,
@@ -101,18 +101,17 @@ SampleFit fit_sample(const TrainingColumns& sample, size_t rows, const Options& 
     return fits.best(&SampleFits::member, 0, context);
 }
 
-ChosenPlaces choose_places(const TrainingColumns& rows, const Options& options, const KernelLimits& limits,
+NumberPlaces choose_places(const TrainingColumns& rows, const Options& options, const KernelLimits& limits,
                            RunContext& context) {
     static constexpr uint64_t stream = 0x656e636f64696e67; // apart from the random bits of searches
     const bool has_numbers = std::any_of(rows.features.begin(), rows.features.end(),
                                          [](const TrainingColumn& column) { return !column.categorical; });
-    if (options.encoding == NumberEncoding::rank) return {NumberPlaces::ranks, 0};
-    if (options.encoding == NumberEncoding::linear || !has_numbers) return {NumberPlaces::values, 0};
+    if (options.encoding == NumberEncoding::rank) return NumberPlaces::ranks;
+    if (options.encoding == NumberEncoding::linear || !has_numbers) return NumberPlaces::values;
     const Share unknown(context, 0, 0); // next to the training's
     const std::vector<uint32_t> chosen = choose(std::min(rows.rows(), SampleFit::max_rows), rows.rows(),
                                                 RandomStream(static_cast<uint64_t>(options.seed), stream));
-    const SampleFit found = fit_sample(select(rows, chosen, context), rows.rows(), options, limits, context);
-    return {found.places, found.evaluations};
+    return fit_sample(select(rows, chosen, context), rows.rows(), options, limits, context).places;
 }
 
 } // namespace btml::gp

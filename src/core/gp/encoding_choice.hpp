@@ -21,13 +21,8 @@ struct SampleFit {
 SampleFit fit_sample(const TrainingColumns& sample, size_t rows, const Options& options, const KernelLimits& limits,
                      RunContext& context);
 
-struct ChosenPlaces {
-    NumberPlaces places;
-    uint64_t evaluations; // of the sample's rows
-};
-
 // Returns what the options say, or what fits at most SampleFit::max_rows of the rows better.
-ChosenPlaces choose_places(const TrainingColumns& rows, const Options& options, const KernelLimits& limits,
+NumberPlaces choose_places(const TrainingColumns& rows, const Options& options, const KernelLimits& limits,
                            RunContext& context);
 
 } // namespace btml::gp

@@ -97,10 +97,10 @@ std::optional<std::string> find_copies(const TrainingColumns& rows, RunContext& 
 }
 
 // Says whether a model is chosen by held-out rows.
-bool held_out_rows_choose(const Options& options, const TrainingData& data) {
+bool held_out_rows_choose(const Options& options, const FitRows& rows) {
     if (options.kernel == KernelChoice::automatic || options.varying_noise.value_or(false)) return true;
     if (options.kernel == KernelChoice::tree && options.combine == Combine::automatic) return true;
-    return is_mean_open(options, data.training.rows()) && data.held_out.rows() >= 2 * min_rows_to_choose;
+    return is_mean_open(options, rows.training.rows()) && rows.choosing.rows() >= 2 * min_rows_to_choose;
 }
 
 // Where held-out rows choose a model, they say too little of how far off it is; half of them stays out of that. A few
@@ -169,14 +169,11 @@ struct Task {
         context.progress("sorting rows", 0, 0);
         timings.push_back({"sorting rows", 0});
         const Stopwatch watch(timings.back().seconds);
-        TrainingData data = expand(std::move(dataset), context);
-        const TrainingColumns& scored = data.held_out.rows() > 0 ? data.held_out : data.training;
+        FitRows rows = expand(std::move(dataset), context);
+        const TrainingColumns& scored = rows.choosing.rows() > 0 ? rows.choosing : rows.training;
         scored_rows = scored.rows();
-        nll_of_constant = gp::nll_of_constant(data.training, scored, context);
-        const bool choose = held_out_rows_choose(options, data);
-        FitRows rows(std::move(data.training), context);
-        rows.choosing = std::move(data.held_out);
-        if (choose) withhold_half(rows, static_cast<uint64_t>(options.seed), context);
+        nll_of_constant = gp::nll_of_constant(rows.training, scored, context);
+        if (held_out_rows_choose(options, rows)) withhold_half(rows, static_cast<uint64_t>(options.seed), context);
         return rows;
     }
 

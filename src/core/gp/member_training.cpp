@@ -11,24 +11,23 @@ static Encoding shifted(Encoding encoding, uint64_t seed, size_t member) {
     return encoding.shifted(shifts);
 }
 
-Candidate MemberTraining::find(size_t member, uint64_t evaluations, RunContext& context) const {
-    const std::vector<FeatureView> views = rows_.views();
-    const uint64_t seed = options_.seed;
-    Encoding encoding = shifted(encoding_, seed, member);
-    const double unit = unit_of_weights(rows_.weight.span());
+Candidate find_member(const TrainingColumns& rows, const Options& options, const Encoding& encoding,
+                      KernelLimits limits, size_t member, uint64_t evaluations, RunContext& context) {
+    const std::vector<FeatureView> views = rows.views();
+    const uint64_t seed = options.seed;
+    Encoding own = shifted(encoding, seed, member);
+    const double unit = unit_of_weights(rows.weight.span());
     const DistinctRows distinct = [&] {
-        const BitRows bits = encoding.encode_rows(views, context);
-        Observations observations = make_observations(rows_.target.span(), rows_.weight.span(), context);
+        const BitRows bits = own.encode_rows(views, context);
+        Observations observations = make_observations(rows.target.span(), rows.weight.span(), context);
         divide_weights(observations, unit);
-        return merge_equal_rows(bits, encoding.bits(), observations, context);
+        return merge_equal_rows(bits, own.bits(), observations, context);
     }();
-    KernelLimits limits = limits_;
     if (limits.noise) *limits.noise /= unit;
     limits.min_noise /= unit;
-    OrderedKernel found =
-        search_order(encoding, distinct, {options_.search, evaluations, limits, seed, member}, context);
+    OrderedKernel found = search_order(own, distinct, {options.search, evaluations, limits, seed, member}, context);
     found.kernel.noise *= unit;
-    return {std::move(encoding), std::move(found)};
+    return {std::move(own), std::move(found)};
 }
 
 MemberRows::MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,

@@ -10,22 +10,10 @@ struct Candidate {
     OrderedKernel found;
 };
 
-class MemberTraining {
-  public:
-    // Keeps references to the rows and the options. encoding: of the rows, without shifts.
-    MemberTraining(const TrainingColumns& rows, const Options& options, Encoding encoding, KernelLimits limits)
-        : rows_(rows), options_(options), encoding_(std::move(encoding)), limits_(std::move(limits)) {}
-
-    // Finds a member. Member 0 has its grid where the data has it, the others at random
-    // shifts.
-    Candidate find(size_t member, uint64_t evaluations, RunContext& context) const;
-
-  private:
-    const TrainingColumns& rows_;
-    const Options& options_;
-    const Encoding encoding_;
-    const KernelLimits limits_;
-};
+// Finds a member. Member 0 has its grid where the data has it, the others at random shifts. encoding: of the rows,
+// without shifts.
+Candidate find_member(const TrainingColumns& rows, const Options& options, const Encoding& encoding,
+                      KernelLimits limits, size_t member, uint64_t evaluations, RunContext& context);
 
 // Holds rows in the order of a member's strings.
 struct MemberRows : StringRows {

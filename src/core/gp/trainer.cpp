@@ -49,9 +49,7 @@ Trainer::Trainer(FitRows rows, const std::vector<Feature>& features, const Optio
       training_(std::move(rows.training)),
       choosing_(std::move(rows.choosing)),
       calibrating_(std::move(rows.calibrating)),
-      held_out_rows_choose_(rows.are_halves),
-      left_out_(context),
-      of_choosing_(context) {
+      held_out_rows_choose_(rows.are_halves) {
     standardise();
 }
 
@@ -74,13 +72,10 @@ Trainer::Spread Trainer::spread_of(const TrainingColumns& columns) {
 }
 
 template <class Body>
-void Trainer::time(const char* phase, const Body& body) {
-    Timing timing{phase, 0};
-    {
-        const Stopwatch watch(timing.seconds);
-        body();
-    }
-    timings_.push_back(std::move(timing));
+auto Trainer::time(const char* phase, const Body& body) {
+    timings_.push_back({phase, 0});
+    const Stopwatch watch(timings_.back().seconds);
+    return body();
 }
 
 void Trainer::standardise() {
@@ -101,18 +96,20 @@ void Trainer::standardise() {
 
 void Trainer::find_candidates(size_t count, int evaluations) {
     const int each = evaluations > 0 ? std::max(1, evaluations / static_cast<int>(count)) : default_member_evaluations;
-    const MemberTraining training = member_training();
+    const auto find = [&](size_t member, RunContext& context) {
+        return find_member(training_, options_, *encoding_, limits_, member, each, context);
+    };
     candidates_.resize(count);
     context_.share_progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
-        candidates_[0] = training.find(0, each, context_);
+        candidates_[0] = find(0, context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
         WorkerContexts contexts(context_, team.size(), estimate_.search(), "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
-                contexts.run(worker, [&](RunContext& own) { candidates_[member] = training.find(member, each, own); });
+                contexts.run(worker, [&](RunContext& own) { candidates_[member] = find(member, own); });
                 if (worker == 0) context_.share_progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
@@ -150,22 +147,22 @@ MemberRows Trainer::scored_rows(const Candidate& candidate, double weight, Leave
     return rows;
 }
 
-FitResult Trainer::empty_model() const {
-    FitResult result;
-    Model& model = result.model;
+Trained Trainer::empty_model() const {
+    Trained trained(context_);
+    Model& model = trained.result.model;
     model.features = features_;
     model.options = options_.kept(features_.size());
     model.centre = spread_.centre;
     model.scale = spread_.scale;
     model.rows = training_.rows();
     model.holdout_rows = choosing_.rows() + calibrating_.rows();
-    return result;
+    return trained;
 }
 
 // Makes a mixture of the candidates that have a weight.
-FitResult Trainer::assemble(std::span<const double> weights, Features afterwards) {
-    FitResult result = empty_model();
-    Model& model = result.model;
+Trained Trainer::assemble(std::span<const double> weights, Features afterwards) {
+    Trained trained = empty_model();
+    Model& model = trained.result.model;
     Mixture mixture;
     LeaveOneOutScore score(training_.rows(), context_);
     while (weights.back() == 0) weights = weights.first(weights.size() - 1);
@@ -182,18 +179,18 @@ FitResult Trainer::assemble(std::span<const double> weights, Features afterwards
     mixture.log_likelihood = log_likelihood(mixture.members, model.scale);
     model.posterior = std::move(mixture);
     model.leave_one_out = spread_.in_units(score.total(training_.target.span(), context_));
-    left_out_ = score.errors(training_.target.span(), context_);
-    score_model(model);
-    return result;
+    trained.left_out = score.errors(training_.target.span(), context_);
+    score_model(trained);
+    return trained;
 }
 
-FitResult Trainer::fit_mixture(size_t members, int evaluations) {
+Trained Trainer::fit_mixture(size_t members, int evaluations) {
     time("searching", [&] { find_candidates(members, evaluations); });
-    FitResult result;
-    time("building tries", [&] { result = assemble(mixture_weights(), Features::free); });
-    result.model.evaluations = 0;
-    for (const auto& candidate : candidates_) result.model.evaluations += candidate->found.evaluations;
-    return result;
+    Trained trained = time("building tries", [&] { return assemble(mixture_weights(), Features::free); });
+    Model& model = trained.result.model;
+    model.evaluations = 0;
+    for (const auto& candidate : candidates_) model.evaluations += candidate->found.evaluations;
+    return trained;
 }
 
 SumTraining Trainer::sum_training(int members, uint64_t evaluations) const {
@@ -208,43 +205,43 @@ bool Trainer::sum_fits(const SumTraining& training) const {
     return training_bytes(training, *encoding_, rows, context_.threads()) <= context_.memory().left();
 }
 
-FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
-    const TrainingColumns& training = training_;
-    FitResult result = empty_model();
-    time("training the sum", [&] {
-        TrainedSum trained = train_sum(*encoding_, training, sum_training(members, evaluations), context_);
-        result.model.leave_one_out = spread_.in_units(trained.leave_one_out);
-        left_out_ = std::move(trained.left_out);
-        result.model.evaluations = trained.evaluations;
-        result.model.noise = trained.model.noise();
-        result.model.posterior = std::move(trained.model);
-    });
-    score_model(result.model);
-    return result;
+// Makes the candidate of a posterior with its scores on the scale.
+template <class Found>
+Trained Trainer::trained_as(Found found, double noise) {
+    Trained trained = empty_model();
+    Model& model = trained.result.model;
+    model.leave_one_out = spread_.in_units(found.leave_one_out);
+    model.evaluations = found.evaluations;
+    model.noise = noise;
+    model.posterior = std::move(found.model);
+    trained.left_out = std::move(found.left_out);
+    score_model(trained);
+    return trained;
 }
 
-FitResult Trainer::fit_sparse(KernelChoice kernel) {
+Trained Trainer::fit_sum(int members, uint64_t evaluations) {
+    return time("training the sum", [&] {
+        TrainedSum sum = train_sum(*encoding_, training_, sum_training(members, evaluations), context_);
+        const double noise = sum.model.noise();
+        return trained_as(std::move(sum), noise);
+    });
+}
+
+Trained Trainer::fit_sparse(KernelChoice kernel) {
     const TrainingColumns& training = training_;
     const size_t exemplars = options_.max_exemplars(training.rows(), features_.size());
     const auto given = options_.given_exemplars ? std::span(*options_.given_exemplars) : std::span<const double>();
     context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars),
                               "a smooth Gaussian process");
-    FitResult result = empty_model();
-    Model& model = result.model;
-    time("training the sparse process", [&] {
-        TrainedSparse trained =
+    return time("training the sparse process", [&] {
+        TrainedSparse sparse =
             train_sparse(training, features_,
                          {kernel, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
                           options_.exemplar_objective == ExemplarObjective::likelihood, given},
                          context_);
-        model.leave_one_out = spread_.in_units(trained.leave_one_out);
-        left_out_ = std::move(trained.left_out);
-        model.evaluations = trained.evaluations;
-        model.noise = trained.model.kernel().noise;
-        model.posterior = std::move(trained.model);
+        const double noise = sparse.model.kernel().noise;
+        return trained_as(std::move(sparse), noise);
     });
-    score_model(model);
-    return result;
 }
 
 bool Trainer::is_solved(const Model& model) {
@@ -259,10 +256,7 @@ bool Trainer::is_solved(const Model& model) {
 
 // Scores the member; its trie is built for held-out rows alone.
 double Trainer::nll_of_member() {
-    if (choosing_.rows() > 0) {
-        assemble(std::array{1.0}, Features::keep);
-        return score_;
-    }
+    if (choosing_.rows() > 0) return assemble(std::array{1.0}, Features::keep).score;
     LeaveOneOutScore score(training_.rows(), context_);
     scored_rows(*candidates_[0], 1, score);
     const std::span<const double> target = training_.target.span();
@@ -272,7 +266,7 @@ double Trainer::nll_of_member() {
 
 // Takes a sum, or a single member where the sum is not solved or, if they are compared, scores no better. The member's
 // trie does not stand beside the sum, which needs the memory.
-FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compare) {
+Trained Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compare) {
     const uint64_t alone = evaluations_alone(evaluations);
     const auto find_member = [&] {
         time("searching", [&] { find_candidates(1, alone); });
@@ -286,24 +280,24 @@ FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool com
         nll_alone = nll_of_member();
     }
     {
-        FitResult sum = fit_sum(members, evaluations - alone);
-        spent = sum.model.evaluations += spent;
-        if (is_solved(sum.model) && (!compare || score_ < nll_alone)) return sum;
+        Trained sum = fit_sum(members, evaluations - alone);
+        spent = sum.result.model.evaluations += spent;
+        if (is_solved(sum.result.model) && (!compare || sum.score < nll_alone)) return sum;
     }
     if (!compare) spent += find_member();
-    FitResult result;
-    time("building tries", [&] { result = assemble(std::array{1.0}, Features::free); });
-    result.model.evaluations = spent;
-    return result;
+    Trained member = time("building tries", [&] { return assemble(std::array{1.0}, Features::free); });
+    member.result.model.evaluations = spent;
+    return member;
 }
 
 // Rows left out in training chose the kernels and know their noise; held-out rows may show that the model is surer than
 // it should be.
-void Trainer::compare_scores(const Model& model) {
+void Trainer::compare_scores(const Trained& trained) {
     constexpr double max_difference = 0.5; // in nats
     constexpr size_t min_rows = 100;
-    if (!model.leave_one_out || choosing_.rows() < min_rows) return;
-    const double held_out = of_choosing_.mean_nll({}), left_out = model.leave_one_out->mean_nll;
+    const std::optional<LeaveOneOut>& score = trained.result.model.leave_one_out;
+    if (!score || choosing_.rows() < min_rows) return;
+    const double held_out = trained.of_choosing.mean_nll({}), left_out = score->mean_nll;
     if (held_out - left_out <= max_difference) return;
     warnings_.push_back(format("the mean negative log density of held-out rows is %.2f, that of training rows left out "
                                "in turn %.2f: the process is surer of some rows than it should be",
@@ -313,13 +307,13 @@ void Trainer::compare_scores(const Model& model) {
 void Trainer::choose_encoding() {
     time("choosing the encoding", [&] {
         const TrainingColumns& training = training_;
-        const auto [places, evaluations] = choose_places(training, options_, limits_, context_);
+        const NumberPlaces places = choose_places(training, options_, limits_, context_);
         encoding_.emplace(training.views(), training.target.span(), training.weight.span(),
                           value_bits_of(options_, features_.size()), std::span<const double>(), context_, places);
     });
 }
 
-FitResult Trainer::fit_tree() {
+Trained Trainer::fit_tree() {
     choose_encoding();
     const size_t rows = training_.rows();
     const uint64_t evaluations = evaluations_of(options_, rows);
@@ -336,25 +330,18 @@ FitResult Trainer::fit_tree() {
 }
 
 // The trees come last, since they free the rows. They take features that a smooth kernel does not, and less memory.
-FitResult Trainer::fit_best_kernel() {
+Trained Trainer::fit_best_kernel() {
     static constexpr size_t kernels = 3;
-    std::optional<FitResult> best;
-    double best_score = 0;
-    uncertainty::StandardisedErrors left_out(context_);
-    HeldOutScore of_choosing(context_);
+    std::optional<Trained> best;
     size_t tried = 0;
     const auto consider = [&](const auto& fit_one) {
         const Share share = Share::of(context_, tried++, kernels);
         std::vector<std::string> before = warnings_;
-        FitResult other = fit_one();
-        if (best && !(score_ < best_score)) {
+        Trained other = fit_one();
+        if (best && !(other.score < best->score))
             warnings_ = std::move(before);
-            return;
-        }
-        best = std::move(other);
-        best_score = score_;
-        left_out = std::move(left_out_);
-        of_choosing = std::move(of_choosing_);
+        else
+            best = std::move(other);
     };
     try {
         for (const KernelChoice kernel : {KernelChoice::squared_exponential, KernelChoice::matern52})
@@ -367,43 +354,44 @@ FitResult Trainer::fit_best_kernel() {
     }
     tried = kernels - 1;
     consider([&] { return fit_tree(); });
-    left_out_ = std::move(left_out);
-    of_choosing_ = std::move(of_choosing);
-    score_ = best_score;
     return std::move(*best);
 }
 
 // Held-out rows know nothing of the training. Where there are none, rows left out score the model.
-void Trainer::score_model(Model& model) {
-    of_choosing_ = score_rows(model, choosing_, context_);
+void Trainer::score_model(Trained& trained) {
+    Model& model = trained.result.model;
+    trained.of_choosing = score_rows(model, choosing_, context_);
     const double unit = std::log(spread_.scale);
-    score_ = choosing_.rows() > 0 ? of_choosing_.calibrated_nll()
-                                  : nll_once_calibrated(model.leave_one_out->mean_nll - unit, left_out_) + unit;
+    trained.score = choosing_.rows() > 0
+                        ? trained.of_choosing.calibrated_nll()
+                        : nll_once_calibrated(model.leave_one_out->mean_nll - unit, trained.left_out) + unit;
 }
 
 // Takes held-out rows where there are any, or else training rows left out in turn, whose scores become those of the
 // distributions that the model predicts.
-void Trainer::calibrate(Model& model) {
+void Trainer::calibrate(Trained& trained) {
+    Model& model = trained.result.model;
+    const uncertainty::StandardisedErrors& left_out = trained.left_out;
     const HeldOutScore of_calibrating = score_rows(model, calibrating_, context_);
     const double unit = spread_.scale;
     uncertainty::VarianceCalibration on_scale;
     if (choosing_.rows() + calibrating_.rows() > 0) {
-        calibrate_by_held_out(model, of_choosing_, of_calibrating, context_);
+        calibrate_by_held_out(model, trained.of_choosing, of_calibrating, context_);
         on_scale = model.calibration->variance;
         on_scale.floor /= unit * unit;
     } else {
-        on_scale = left_out_.likeliest_variances();
-        model.calibration = uncertainty::calibrate(uncertainty::Method::leave_one_out, left_out_, on_scale, context_);
+        on_scale = left_out.likeliest_variances();
+        model.calibration = uncertainty::calibrate(uncertainty::Method::leave_one_out, left_out, on_scale, context_);
         model.calibration->variance.floor *= unit * unit;
     }
-    if (!on_scale.is_identity()) model.leave_one_out = spread_.in_units(left_out_score(left_out_, context_, on_scale));
+    if (!on_scale.is_identity()) model.leave_one_out = spread_.in_units(left_out_score(left_out, context_, on_scale));
     const uncertainty::StudentT& student = model.calibration->student;
-    if (student.scale > 0) model.leave_one_out->mean_nll_student_t = left_out_.mean_nll(student) + std::log(unit);
+    if (student.scale > 0) model.leave_one_out->mean_nll_student_t = left_out.mean_nll(student) + std::log(unit);
 }
 
 Model Trainer::fit_sample(size_t rows) {
     SampleFit found = gp::fit_sample(training_, rows, options_, limits_, context_);
-    Model model = empty_model().model;
+    Model model = std::move(empty_model().result.model);
     model.noise = found.noise;
     std::visit([&](auto& posterior) { model.posterior = std::move(posterior); }, found.posterior);
     model.evaluations = found.evaluations;
@@ -411,15 +399,15 @@ Model Trainer::fit_sample(size_t rows) {
 }
 
 Trained Trainer::fit() {
-    FitResult result = options_.kernel == KernelChoice::tree        ? fit_tree()
-                       : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
-                                                                    : fit_sparse(options_.kernel);
-    compare_scores(result.model); // by the variances that the process tells
-    calibrate(result.model);
-    result.timings = std::move(timings_);
-    result.warnings = std::move(warnings_);
-    const double score = choosing_.rows() > 0 ? score_ : calibrated_nll(*result.model.leave_one_out);
-    return {std::move(result), score, std::move(left_out_)};
+    Trained trained = options_.kernel == KernelChoice::tree        ? fit_tree()
+                      : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
+                                                                   : fit_sparse(options_.kernel);
+    compare_scores(trained); // by the variances that the process tells
+    calibrate(trained);
+    trained.result.timings = std::move(timings_);
+    trained.result.warnings = std::move(warnings_);
+    if (choosing_.rows() == 0) trained.score = calibrated_nll(*trained.result.model.leave_one_out);
+    return trained;
 }
 
 std::vector<FitResult> Trainer::fit_members() {
@@ -429,8 +417,9 @@ std::vector<FitResult> Trainer::fit_members() {
     for (size_t member = 0; member < candidates_.size(); member++) {
         std::vector<double> weights(candidates_.size());
         weights[member] = 1;
-        results.push_back(assemble(weights, Features::keep));
-        calibrate(results.back().model);
+        Trained trained = assemble(weights, Features::keep);
+        calibrate(trained);
+        results.push_back(std::move(trained.result));
     }
     results.front().warnings = std::move(warnings_);
     return results;

@@ -10,23 +10,18 @@
 
 namespace btml::gp {
 
-// Rows to train on, and those that are held out: some choose the model, the others are left to calibrate it by.
-struct FitRows {
-    TrainingColumns training, choosing, calibrating;
-    bool are_halves = false; // the latter two; or else all held-out rows are among the first, and none chooses
-
-    explicit FitRows(TrainingColumns rows, RunContext& context)
-        : training(std::move(rows)), choosing(context.memory()), calibrating(context.memory()) {}
-};
-
 FitRows copy(const FitRows& rows, RunContext& context);
 // Copies all but the rows to train on.
 FitRows copy_held_out(const FitRows& rows, RunContext& context);
 
+// One of the candidates that compete: the least score wins.
 struct Trained {
-    FitResult result;
-    double score; // mean negative log density: of the rows that choose where there are any, or leaving rows out
+    FitResult result = {};
+    double score = 0; // mean negative log density: of the rows that choose where there are any, or leaving rows out
     uncertainty::StandardisedErrors left_out; // of training rows, in their order, on the model's scale
+    HeldOutScore of_choosing;                 // by the variances that the model itself tells
+
+    explicit Trained(RunContext& context) : left_out(context), of_choosing(context) {}
 };
 
 class Trainer {
@@ -55,28 +50,29 @@ class Trainer {
     enum class Features { keep, free };
 
     template <class Body>
-    void time(const char* phase, const Body& body);
+    auto time(const char* phase, const Body& body);
     static Spread spread_of(const TrainingColumns& columns);
     void standardise();
     void find_candidates(size_t count, int evaluations);
-    MemberTraining member_training() const { return {training_, options_, *encoding_, limits_}; }
     void choose_encoding();
     std::vector<double> mixture_weights() const;
-    FitResult empty_model() const;
-    FitResult assemble(std::span<const double> weights, Features afterwards);
-    FitResult fit_mixture(size_t members, int evaluations);
-    FitResult fit_sum(int members, uint64_t evaluations);
-    FitResult fit_sparse(KernelChoice kernel);
-    FitResult fit_tree();
-    FitResult fit_best_kernel();
-    FitResult fit_sum_or_member(int members, uint64_t evaluations, bool compare);
+    Trained empty_model() const;
+    template <class Found>
+    Trained trained_as(Found found, double noise);
+    Trained assemble(std::span<const double> weights, Features afterwards);
+    Trained fit_mixture(size_t members, int evaluations);
+    Trained fit_sum(int members, uint64_t evaluations);
+    Trained fit_sparse(KernelChoice kernel);
+    Trained fit_tree();
+    Trained fit_best_kernel();
+    Trained fit_sum_or_member(int members, uint64_t evaluations, bool compare);
     bool is_solved(const Model& model);
     SumTraining sum_training(int members, uint64_t evaluations) const;
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
-    void score_model(Model& model);
-    void calibrate(Model& model);
-    void compare_scores(const Model& model);
+    void score_model(Trained& trained);
+    void calibrate(Trained& trained);
+    void compare_scores(const Trained& trained);
     double nll_of_member();
 
     const Options& options_;
@@ -90,10 +86,6 @@ class Trainer {
     KernelLimits limits_;
     std::optional<Encoding> encoding_; // without shifts, once it was chosen
     std::vector<std::optional<Candidate>> candidates_;
-    // Of the last model:
-    uncertainty::StandardisedErrors left_out_; // on the scale
-    HeldOutScore of_choosing_;
-    double score_ = 0; // once its variances are calibrated
     std::vector<std::string> warnings_;
 };
 

@@ -3,7 +3,6 @@
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/gp_predictor.hpp"
 #include "core/gp/outside.hpp"
-#include "core/gp/sparse/sparse_update.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 #include "core/numbers/number.hpp"
 

@@ -56,7 +56,7 @@ template <class Shape, class T, class Bits>
         __builtin_memcpy(&sum, logarithms, sizeof(T));
         ratio = (a + sum) * steps_of_e;
         decay_by_sixteenths<T, Bits>(ratio);
-        Shape::template multiply<PlainArithmetic>(ratio, a);
+        Shape::template multiply<DoubleArithmetic>(ratio, a);
         sum *= -steps_of_e;
         decay_by_sixteenths<T, Bits>(sum);
         ratio = sum > 0 ? ratio : T{}; // where coordinates are infinite, it is no number

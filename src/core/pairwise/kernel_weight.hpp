@@ -7,11 +7,6 @@
 
 namespace btml::pairwise {
 
-// Lanes are multiplied by numbers as they are.
-struct PlainArithmetic {
-    static double number(double x) { return x; }
-};
-
 inline void take_root(double& x) {
     x = std::sqrt(x);
 }
@@ -39,7 +34,7 @@ template <class Shape, class T, class Bits>
         decay_by_sixteenths<T, Bits>(sum);
         T weight = sum;
         // Farther away, all that is not 0 has one value of the polynomial, whose square may be too large for a number.
-        if (nearest < 1e20) Shape::template multiply<PlainArithmetic>(weight, a);
+        if (nearest < 1e20) Shape::template multiply<DoubleArithmetic>(weight, a);
         sum = sum > 0 ? weight : T{}; // not 0 times infinity, where coordinates are infinite
     } else {
         sum = (sum - origin) * (coefficient * steps_of_e);

@@ -357,7 +357,7 @@ TEST(GaussianProcess, MemoryOfAJoinIsEstimated) {
         QuietContext context;
         Dataset data = make_data(context);
         const auto expected = static_cast<int64_t>(context.memory().used()) + expansion_bytes(data).growth;
-        const TrainingData expanded = expand(std::move(data), context);
+        const FitRows expanded = expand(std::move(data), context);
         const auto held = static_cast<int64_t>(context.memory().used());
         EXPECT_LE(held, expected);
         return held;

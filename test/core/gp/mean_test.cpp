@@ -53,10 +53,7 @@ std::vector<Options> all_kinds() {
 
 // The rows as a fit has them, in its order.
 FitRows fit_rows_of(const std::vector<PlainRow>& rows, const DataShape& shape, RunContext& context) {
-    TrainingData data = expand(dataset_of(rows, shape, context), context);
-    FitRows given(std::move(data.training), context);
-    given.choosing = std::move(data.held_out);
-    return given;
+    return expand(dataset_of(rows, shape, context), context);
 }
 
 // The same parts one after the other: trees, the process of what they leave out of fold, and both put together here.

@@ -10,7 +10,6 @@
 #include "core/gp/sparse/likelihood_search.hpp"
 #include "core/gp/sparse/point_search.hpp"
 #include "core/gp/sparse/sparse_predictor.hpp"
-#include "core/gp/sparse/sparse_score.hpp"
 #include "core/gp/update.hpp"
 
 #include <filesystem>

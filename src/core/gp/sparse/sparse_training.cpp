@@ -4,7 +4,7 @@
 #include "core/gp/sparse/inducing_rows.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
 #include "core/gp/sparse/point_search.hpp"
-#include "core/gp/sparse/sparse_score.hpp"
+#include "core/gp/sparse/sparse_predictor.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -201,7 +201,7 @@ ExpansionBytes expansion_bytes(const Dataset& dataset) {
     return {peak, held};
 }
 
-TrainingData expand(Dataset dataset, RunContext& context) {
+FitRows expand(Dataset dataset, RunContext& context) {
     if (dataset.features.empty())
         throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
                     "The source needs at least one column besides target, holdout and weight.");
@@ -212,16 +212,17 @@ TrainingData expand(Dataset dataset, RunContext& context) {
     RowOrder order(dataset, context);
     order.sort(chosen.training);
     order.sort(chosen.held_out);
-    TrainingData data{targets(dataset, chosen.training, context), targets(dataset, chosen.held_out, context)};
+    FitRows rows(targets(dataset, chosen.training, context), context);
+    rows.choosing = targets(dataset, chosen.held_out, context);
     TrainingFeatures training(dataset, chosen.training, context);
     for (FeatureColumn& feature : dataset.features) {
         const RowIds ids = dataset.ids_of(feature);
-        data.held_out.features.push_back(pick(feature, ids, chosen.held_out, context));
-        data.training.features.push_back(training.take(feature));
+        rows.choosing.features.push_back(pick(feature, ids, chosen.held_out, context));
+        rows.training.features.push_back(training.take(feature));
         feature.numbers.clear();
         feature.codes.clear();
     }
-    return data;
+    return rows;
 }
 
 } // namespace btml::gp

@@ -50,8 +50,13 @@ void take_row(TrainingColumns& rows, size_t row);
 void encode(const TrainingColumns& rows, Writer& writer);
 TrainingColumns decode_training_columns(Reader& reader, const Encoding& encoding, RunContext& context);
 
-struct TrainingData {
-    TrainingColumns training, held_out;
+// Rows to train on, and those that are held out: some choose the model, the others are left to calibrate it by.
+struct FitRows {
+    TrainingColumns training, choosing, calibrating;
+    bool are_halves = false; // the latter two; or else all held-out rows are among the first, and none chooses
+
+    FitRows(TrainingColumns rows, RunContext& context)
+        : training(std::move(rows)), choosing(context.memory()), calibrating(context.memory()) {}
 };
 
 // Bytes that expand() needs at most besides the dataset, and by how many (or fewer, if negative) its result is larger
@@ -61,10 +66,10 @@ struct ExpansionBytes {
 };
 ExpansionBytes expansion_bytes(const Dataset& dataset);
 
-// Lists the rows of the join. They come in an order that depends on their values alone, so that the join and its
-// materialisation give the same sums to the last bit; rows of weight 0 are left out. The dataset's columns are freed
-// one by one. Errors: invalid_argument where there is no feature or no row to train on; out_of_range for a target of
-// 1e150 or more in magnitude; limit_exceeded beyond 2^32 − 2 rows.
-TrainingData expand(Dataset dataset, RunContext& context);
+// Lists the rows of the join, those held out as rows that choose. They come in an order that depends on their values
+// alone, so that the join and its materialisation give the same sums to the last bit; rows of weight 0 are left out.
+// The dataset's columns are freed one by one. Errors: invalid_argument where there is no feature or no row to train on;
+// out_of_range for a target of 1e150 or more in magnitude; limit_exceeded beyond 2^32 − 2 rows.
+FitRows expand(Dataset dataset, RunContext& context);
 
 } // namespace btml::gp
