@@ -135,7 +135,7 @@ PredictionError prediction_error(const Table& table, size_t first, const std::ve
         double sum = 0;
         for (size_t f = 0; f < table.width; f++)
             sum += std::pow((table.row(i)[f] - table.row(j)[f]) / kernel.length_scales[f], 2);
-        return kernel.covariance(sum);
+        return kernel.signal * std::exp(-sum / 2);
     };
     Buffer<double> matrix(context.memory(), "covariances", k * k);
     for (size_t a = 0; a < k; a++)

@@ -61,7 +61,7 @@ struct Encoded {
     std::vector<uint16_t> bits;
 
     explicit Encoded(Data& d)
-        : encoding(d.views, d.target, {}, value_bits, {}, Outside::clamp, d.context),
+        : encoding(d.views, d.target, {}, value_bits, {}, d.context),
           rows(encoding.encode_rows(d.views, d.context)),
           bits(bits_of_levels(encoding, d.order)) {}
 };

@@ -1,10 +1,8 @@
 // The one place that knows which class stands for which kind of score: a new kind is one more class and a line here.
 #pragma once
 
-#include "core/monte_carlo/kcde_score.hpp"
 #include "core/monte_carlo/kde_score.hpp"
-#include "core/monte_carlo/kr_score.hpp"
-#include "core/monte_carlo/likelihood_score.hpp"
+#include "core/monte_carlo/ratio_scores.hpp"
 #include "core/monte_carlo/scores.hpp"
 
 namespace btml::monte_carlo {

@@ -1,5 +1,5 @@
-#include "core/monte_carlo/kr_score.hpp"
 #include "core/monte_carlo/outer_strata.hpp"
+#include "core/monte_carlo/ratio_scores.hpp"
 #include "core/monte_carlo/scores.hpp"
 
 #include "caught.hpp"
