@@ -120,6 +120,14 @@ SumModel decode_sum(Reader& reader, const Model& model, RunContext& context) {
 
 Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& context);
 
+// Says whether the models take the same points.
+bool have_same_features(const Model& a, const Model& b) {
+    return std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
+                      [](const Feature& x, const Feature& y) {
+                          return x.name == y.name && x.type == y.type && x.categories == y.categories;
+                      });
+}
+
 // Reads a model within the model.
 Model decode_inner(Reader& reader, const Model& model, const char* what, RunContext& context) {
     const auto bytes = reader.get<uint64_t>();
@@ -297,13 +305,6 @@ double signal(const Model& model) {
     double variance = 0;
     for (const double part : prior_variances(model)) variance += part;
     return variance;
-}
-
-bool have_same_features(const Model& a, const Model& b) {
-    return std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
-                      [](const Feature& x, const Feature& y) {
-                          return x.name == y.name && x.type == y.type && x.categories == y.categories;
-                      });
 }
 
 } // namespace btml::gp

@@ -75,9 +75,6 @@ double log_likelihood(std::span<const Member> members, double scale);
 // Variance of the latent function before any observation, on the scale.
 double signal(const Model& model);
 
-// Says whether the models take the same points.
-bool have_same_features(const Model& a, const Model& b);
-
 // Returns what the bits of each feature add to the prior variance of the latent function, in the target's units
 // squared; in the order of Model::features. Of a smooth kernel, how much of it points do not share that are a standard
 // deviation of the feature, or a category, apart. Trees add what their splits took from the mean square of the targets.

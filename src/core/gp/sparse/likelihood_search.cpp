@@ -13,11 +13,7 @@ namespace {
 
 constexpr const char* what = "derivatives of a likelihood";
 
-struct Stage {
-    size_t rows;
-    int evaluations;
-};
-constexpr Stage stages[] = {{500, 40}, {1'000, 15}};
+constexpr std::pair<size_t, int> stages[] = {{500, 40}, {1'000, 15}}; // rows, and evaluations
 
 } // namespace
 
@@ -87,9 +83,9 @@ int maximise_likelihood(SmoothKernel& kernel, const SmoothRows& rows, const Give
 int learn_kernel(SmoothKernel& kernel, const SmoothRows& rows, const GivenParameters& given, uint64_t seed,
                  ThreadTeam& team, RunContext& context) {
     int evaluations = 0;
-    for (const Stage& stage : stages) {
-        const RowSubset some(rows, spread_rows(rows.size(), stage.rows, seed), context.memory());
-        evaluations += maximise_likelihood(kernel, some.rows(), given, stage.evaluations, team, context);
+    for (const auto& [count, most] : stages) {
+        const RowSubset some(rows, spread_rows(rows.size(), count, seed), context.memory());
+        evaluations += maximise_likelihood(kernel, some.rows(), given, most, team, context);
         if (some.targets.size() == rows.size()) break;
     }
     return evaluations;

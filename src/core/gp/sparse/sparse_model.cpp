@@ -50,7 +50,8 @@ static void subtract_product(const Buffer<double>& matrix, const std::vector<dou
         for (size_t j = 0; j < blocks_of(size); j++) algebra::subtract_product(a(i, j), from(j, 0), to(i, 0));
 }
 
-std::vector<double> covariances_of(const SparseModel::Parts& parts, std::span<const double> point) {
+// Covariances of a point, by its coordinates, with the inducing points.
+static std::vector<double> covariances_of(const SparseModel::Parts& parts, std::span<const double> point) {
     const size_t width = parts.coordinates.width();
     std::vector<double> scaled(width), covariances(parts.inducing_points());
     parts.kernel.scale(point.data(), scaled.data());

@@ -58,9 +58,6 @@ class SparseModel {
     std::vector<double> group_, values_, point_, covariances_, reduced_;
 };
 
-// Covariances of a point, by its coordinates, with the inducing points.
-std::vector<double> covariances_of(const SparseModel::Parts& parts, std::span<const double> point);
-
 // The target is standardised, the weight as rows have it; inducing points and kernel stay as they are. False,
 // with nothing changed, where an observation to take away weighs more than one that the process has could. O(K³).
 bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight, bool more,
