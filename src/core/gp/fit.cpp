@@ -167,9 +167,7 @@ struct Task {
             context.memory().require(trees_bytes(dataset.rows, features, context),
                                      "boosted trees and a Gaussian process");
         context.progress("sorting rows", 0, 0);
-        timings.push_back({"sorting rows", 0});
-        const Stopwatch watch(timings.back().seconds);
-        FitRows rows = expand(std::move(dataset), context);
+        FitRows rows = timed(timings, "sorting rows", [&] { return expand(std::move(dataset), context); });
         const TrainingColumns& scored = rows.choosing.rows() > 0 ? rows.choosing : rows.training;
         scored_rows = scored.rows();
         nll_of_constant = gp::nll_of_constant(rows.training, scored, context);

@@ -70,8 +70,6 @@ class MeanChoice {
     // Of so many rows, all but the spared ones are a sample, and trees of all compare with it.
     static constexpr size_t few_rows = SampleFit::max_rows + SampleFit::max_rows / 7;
 
-    template <class Body>
-    auto time(const char* phase, const Body& body);
     TreesFit fit_trees(const TrainingColumns& rows);
     Trained over_zero(FitRows rows, const Options& options);
     Trained over_trees(FitRows rows, TreesFit trees, const Options& options, double until);
@@ -102,13 +100,6 @@ class MeanChoice {
     std::optional<NumberPlaces> places_of_zero_; // where a sample told
     double done_ = 0;                            // of the time
 };
-
-template <class Body>
-auto MeanChoice::time(const char* phase, const Body& body) {
-    timings_.push_back({phase, 0});
-    const Stopwatch watch(timings_.back().seconds);
-    return body();
-}
 
 Trained MeanChoice::over_zero(FitRows rows, const Options& options) {
     Trained trained = fit_process(std::move(rows), features_, options, estimate_, context_);
@@ -302,12 +293,12 @@ std::optional<TreesFit> MeanChoice::fit_trees_if_worth_it(const FitRows& rows) {
     if (!is_open && options_.mean != Mean::boosted) return std::nullopt;
     const auto fit_all = [&] {
         const Share share(context_, 0, part_of_trees());
-        TreesFit trees = time("boosting the mean", [&] { return fit_trees(rows.training); });
+        TreesFit trees = timed(timings_, "boosting the mean", [&] { return fit_trees(rows.training); });
         done_ = part_of_trees();
         return trees;
     };
     const auto worth_it = [&](TreesFit* of_all) {
-        return time("choosing the mean", [&] { return is_worth_it(rows, of_all); });
+        return timed(timings_, "choosing the mean", [&] { return is_worth_it(rows, of_all); });
     };
     try {
         if (is_open && count > few_rows && !worth_it(nullptr)) return std::nullopt;

@@ -71,13 +71,6 @@ Trainer::Spread Trainer::spread_of(const TrainingColumns& columns) {
     return {mean, std::isnormal(scale) ? scale : 1};
 }
 
-template <class Body>
-auto Trainer::time(const char* phase, const Body& body) {
-    timings_.push_back({phase, 0});
-    const Stopwatch watch(timings_.back().seconds);
-    return body();
-}
-
 void Trainer::standardise() {
     TrainingColumns& training = training_;
     spread_ = spread_of(training);
@@ -185,8 +178,8 @@ Trained Trainer::assemble(std::span<const double> weights, Features afterwards) 
 }
 
 Trained Trainer::fit_mixture(size_t members, int evaluations) {
-    time("searching", [&] { find_candidates(members, evaluations); });
-    Trained trained = time("building tries", [&] { return assemble(mixture_weights(), Features::free); });
+    timed(timings_, "searching", [&] { find_candidates(members, evaluations); });
+    Trained trained = timed(timings_, "building tries", [&] { return assemble(mixture_weights(), Features::free); });
     Model& model = trained.result.model;
     model.evaluations = 0;
     for (const auto& candidate : candidates_) model.evaluations += candidate->found.evaluations;
@@ -220,7 +213,7 @@ Trained Trainer::trained_as(Found found, double noise) {
 }
 
 Trained Trainer::fit_sum(int members, uint64_t evaluations) {
-    return time("training the sum", [&] {
+    return timed(timings_, "training the sum", [&] {
         TrainedSum sum = train_sum(*encoding_, training_, sum_training(members, evaluations), context_);
         const double noise = sum.model.noise();
         return trained_as(std::move(sum), noise);
@@ -233,7 +226,7 @@ Trained Trainer::fit_sparse(KernelChoice kernel) {
     const auto given = options_.given_exemplars ? std::span(*options_.given_exemplars) : std::span<const double>();
     context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars),
                               "a smooth Gaussian process");
-    return time("training the sparse process", [&] {
+    return timed(timings_, "training the sparse process", [&] {
         TrainedSparse sparse =
             train_sparse(training, features_,
                          {kernel, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
@@ -269,7 +262,7 @@ double Trainer::nll_of_member() {
 Trained Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compare) {
     const uint64_t alone = evaluations_alone(evaluations);
     const auto find_member = [&] {
-        time("searching", [&] { find_candidates(1, alone); });
+        timed(timings_, "searching", [&] { find_candidates(1, alone); });
         return candidates_[0]->found.evaluations;
     };
     uint64_t spent = 0;
@@ -285,7 +278,7 @@ Trained Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compa
         if (is_solved(sum.result.model) && (!compare || sum.score < nll_alone)) return sum;
     }
     if (!compare) spent += find_member();
-    Trained member = time("building tries", [&] { return assemble(std::array{1.0}, Features::free); });
+    Trained member = timed(timings_, "building tries", [&] { return assemble(std::array{1.0}, Features::free); });
     member.result.model.evaluations = spent;
     return member;
 }
@@ -305,7 +298,7 @@ void Trainer::compare_scores(const Trained& trained) {
 }
 
 void Trainer::choose_encoding() {
-    time("choosing the encoding", [&] {
+    timed(timings_, "choosing the encoding", [&] {
         const TrainingColumns& training = training_;
         const NumberPlaces places = choose_places(training, options_, limits_, context_);
         encoding_.emplace(training.views(), training.target.span(), training.weight.span(),

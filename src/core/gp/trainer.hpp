@@ -24,6 +24,14 @@ struct Trained {
     explicit Trained(RunContext& context) : left_out(context), of_choosing(context) {}
 };
 
+// Does what the body does, as a phase.
+template <class Body>
+auto timed(std::vector<Timing>& phases, const char* phase, const Body& body) {
+    phases.push_back({phase, 0});
+    const Stopwatch watch(phases.back().seconds);
+    return body();
+}
+
 class Trainer {
   public:
     // Keeps references to all but the rows.
@@ -49,8 +57,6 @@ class Trainer {
     };
     enum class Features { keep, free };
 
-    template <class Body>
-    auto time(const char* phase, const Body& body);
     static Spread spread_of(const TrainingColumns& columns);
     void standardise();
     void find_candidates(size_t count, int evaluations);
