@@ -43,7 +43,7 @@ is($watcher->query('SELECT count(*) FROM btml.progress'), '0', 'a terminated cal
 send_statement($second, q{SELECT count(*) FROM btml.exemplars('SELECT * FROM data LIMIT 2000', 5, 'variance', 'y')});
 ok($node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM btml.progress WHERE pid = $second_pid AND phase = 'learning the kernel' AND done > 0)"),
 	'exemplars learn a kernel');
-is($watcher->query("SELECT total FROM btml.progress WHERE pid = $second_pid"), 80 + 8 * 5**3, 'how long, in evaluations with 400 rows');
+like($watcher->query("SELECT total FROM btml.progress WHERE pid = $second_pid"), qr/^(40|15)$/, 'how long, in evaluations of 500 rows, then of 1,000');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($second_pid)");
 finish_statement($second);
 $second->quit;
