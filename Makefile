@@ -73,9 +73,11 @@ pg_flags = -Wno-register -isystem $(includedir_server) $(library_flags) -Isrc $(
 core_flags = -Wshadow -fvisibility=hidden $(if $(levels),-DBTML_ALL_LEVELS) $(library_flags) -Isrc $(filter-out -I%,$(CPPFLAGS))
 
 # Reading the same headers again and again takes a quarter of the time, so each layer has them compiled once.
+core_headers = core/precompiled.hpp
+pg_headers = core/precompiled.hpp pg/bridge/postgres.hpp
 define precompiled_rule
-$(objdir)/$(1).hpp.gch: src/core/precompiled.hpp $(objdir)/flags
-	@echo '#include "core/precompiled.hpp"' > $$(basename $$@)
+$(objdir)/$(1).hpp.gch: $(addprefix src/,$($(1)_headers)) $(objdir)/flags
+	@printf '#include "%s"\n' $($(1)_headers) > $$(basename $$@)
 	$$(CXX) $$(CXXFLAGS) $$($(1)_flags) -MMD -MP -MF $$(@:.gch=.d) -x c++-header $$(basename $$@) -o $$@
 endef
 $(foreach layer,core pg,$(eval $(call precompiled_rule,$(layer))))

@@ -150,8 +150,7 @@ void decode_posterior(Sections& sections, Reader& reader, Model& model, RunConte
     const bool found[] = {
         sections.read(mixture_section, [&] { model.posterior = decode_mixture(reader, model, context); }),
         sections.read(sum_section, [&] { model.posterior = decode_sum(reader, model, context); }),
-        sections.read(sparse_section,
-                      [&] { model.posterior = SparseModel::decode(reader, model.features, context); })};
+        sections.read(sparse_section, [&] { model.posterior = SparseModel::decode(reader, model.features, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)
         corrupt_model("It is not either a mixture, a sum of kernels or sparse.");
 }

@@ -48,7 +48,8 @@ __global__ void find_covariances(const Process process, unsigned rows, const dou
         for (unsigned c = process.numbers; c < process.width; c++)
             if (point[c] != process.inducing[static_cast<uint64_t>(c) * process.count + u])
                 penalty += process.penalties[c - process.numbers];
-        to[static_cast<uint64_t>(row) * process.count + u] = roots[row] * process.signal * covariance_of<Shape>(square, penalty);
+        to[static_cast<uint64_t>(row) * process.count + u] =
+            roots[row] * process.signal * covariance_of<Shape>(square, penalty);
     }
 }
 
