@@ -1,5 +1,5 @@
 #include "core/base/buffer.hpp"
-#include "core/base/hashed_rows.hpp"
+#include "core/numbers/hashed_rows.hpp"
 
 #include "caught.hpp"
 
