@@ -53,30 +53,6 @@ class DerivedScores : public RowScores {
             return *this;
         }
     };
-    // Sums over rows that are trained on and that are held out.
-    struct ExactSums {
-        ExactSum trained, held_out;
-
-        ExactSums& operator+=(const ExactSums& other) {
-            trained.add(other.trained);
-            held_out.add(other.held_out);
-            return *this;
-        }
-    };
-
-    // Holds a sum for each label.
-    template <class Sum>
-    struct ByLabel : std::vector<Sum> {
-        ByLabel& operator+=(const ByLabel& other) {
-            this->resize(std::max(this->size(), other.size()));
-            for (size_t label = 0; label < other.size(); label++) add((*this)[label], other[label]);
-            return *this;
-        }
-
-      private:
-        static void add(int64_t& sum, int64_t other) { sum += other; }
-        static void add(ExactSum& sum, const ExactSum& other) { sum.add(other); }
-    };
 
     // Takes targets, labels and their weights.
     DerivedScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,

@@ -81,13 +81,13 @@ class LabelScores final : public DerivedScores {
 
 // The logarithm of each label's share, which is at least that of half a row.
 void LabelScores::find_bases(const std::vector<std::string>& names) {
-    TeamSums<ByLabel<ExactSum>> by_worker(team_);
+    TeamSums<SumList<ExactSum>> by_worker(team_);
     for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train) by_worker[worker][label_of(rows[i])].add(loss_weight(rows[i]));
     });
-    ByLabel<ExactSum> sums = by_worker.total();
+    SumList<ExactSum> sums = by_worker.total();
     sums.resize(labels_);
     size_t present = 0;
     const double least = 0.5 / static_cast<double>(training_.train_rows());

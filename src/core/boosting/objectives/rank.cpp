@@ -231,7 +231,7 @@ void RankScores::derive(const Query& query, Ranking& ranking, RunContext& contex
 // The loss is 1 − the mean NDCG of the first rows.
 void RankScores::derive_all() {
     TeamSums<Found> found(team_);
-    TeamSums<ExactSums> ndcgs(team_);
+    TeamSums<SumsByRole<ExactSum>> ndcgs(team_);
     const Reservation scratch(context_.memory(), "rows of a query",
                               team_.size() * max_query_rows_ * Ranking::row_bytes);
     std::vector<Ranking> rankings(team_.size());
@@ -258,7 +258,7 @@ void RankScores::derive_all() {
     };
     team_.for_each((queries_.size() + queries_of_item - 1) / queries_of_item, body, [&] { contexts.poll(); });
     choose_grids(found.total());
-    const ExactSums sums = ndcgs.total();
+    const SumsByRole<ExactSum> sums = ndcgs.total();
     train_loss_ = 1 - sums.trained.value() / trained_queries_;
     if (held_queries_ == 0) return;
     holdout_ndcg_ = sums.held_out.value() / held_queries_;
