@@ -111,7 +111,7 @@ void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
     for_each_word(value.text, context_, [&](std::string_view word) {
         if (name.empty()) {
             name = word;
-            found = find_objective(&ObjectiveFacts::lightgbm, word);
+            found = find_objective(&Objective::lightgbm, word);
         } else if (word == "sqrt") {
             imported.link = Link::signed_square;
         } else if (word.starts_with("sigmoid:")) {

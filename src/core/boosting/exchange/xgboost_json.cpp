@@ -253,7 +253,7 @@ CategoryNames XgboostReader::read_encoding() {
 }
 
 const ForeignObjective& XgboostReader::make_objective() {
-    const auto [form, number] = find_objective(&ObjectiveFacts::xgboost, objective_);
+    const auto [form, number] = find_objective(&Objective::xgboost, objective_);
     if (objective_.empty()) refuse("It has no objective.");
     if (!form)
         refuse_feature_of(xgboost, "predictions of objective \"" + objective_ + "\"", "Their link is not known.");

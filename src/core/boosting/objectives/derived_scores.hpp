@@ -132,16 +132,10 @@ struct DerivedLoss {
     double (*base)(double mean, uint64_t rows);
 };
 
-class DerivedObjective final : public Objective {
-  public:
-    constexpr DerivedObjective(const ObjectiveFacts& facts, const DerivedLoss& loss) : Objective(facts), loss_(loss) {}
-    uint64_t row_bytes(size_t) const override { return 2 * sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override;
-
-  private:
-    const DerivedLoss loss_;
-};
+// Starts the scores of an objective that has such a loss, which take so many bytes a row.
+std::unique_ptr<RowScores> start_single_scores(const TrainingRows& training, Dataset& dataset,
+                                               const LossOptions& options, ThreadTeam& team, RunContext& context);
+inline constexpr uint64_t single_score_bytes = 2 * sizeof(int64_t);
 
 // Larger targets of losses with e^F in them would have derivatives that no float holds.
 inline constexpr double max_target = 1e30;

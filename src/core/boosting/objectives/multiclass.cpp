@@ -135,30 +135,18 @@ DerivedScores::Found LabelScores::sum_losses() {
     return found.total();
 }
 
-constexpr ObjectiveFacts multiclass_facts{
+} // namespace
+
+constinit const Objective multiclass_objective{
     .link = Link::softmax,
     .metrics = {HoldoutMetric::log_loss, HoldoutMetric::accuracy},
     .lightgbm = {{"multiclass", Link::softmax, true}, {"multiclassova", Link::one_vs_all, true}},
     .xgboost = {{"multi:softmax", Link::softmax, true}, {"multi:softprob", Link::softmax, true}},
     .takes_labels = true,
     .is_without_unit = true,
-    .default_max_step = 8};
-
-class Multiclass final : public Objective {
-  public:
-    constexpr Multiclass() : Objective(multiclass_facts) {}
-    uint64_t row_bytes(size_t labels) const override { return (labels + 2) * sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<LabelScores>(training, dataset, options, team, context);
-    }
-};
-
-} // namespace
-
-const Objective& multiclass_objective() {
-    static constinit const Multiclass objective;
-    return objective;
-}
+    .default_max_step = 8,
+    .start = start_scores<LabelScores>,
+    .bytes_of_row = 2 * sizeof(int64_t),
+    .bytes_of_row_and_label = sizeof(int64_t)};
 
 } // namespace btml::boosting

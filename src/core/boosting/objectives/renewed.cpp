@@ -331,38 +331,22 @@ double RenewedScores::huber_delta() const {
     return std::max(delta, std::ldexp(1, std::max(-grid_, -1022)));
 }
 
-constexpr ObjectiveFacts absolute_facts{.metrics = {HoldoutMetric::mae, HoldoutMetric::rmse},
-                                        .lightgbm = {{"regression_l1"}, {"mape"}},
-                                        .xgboost = {{"reg:absoluteerror"}},
-                                        .hessian_is_count = true};
-
-constexpr ObjectiveFacts quantile_facts{.metrics = {HoldoutMetric::pinball, HoldoutMetric::rmse, HoldoutMetric::mae},
-                                        .lightgbm = {{"quantile"}},
-                                        .xgboost = {{"reg:quantileerror"}},
-                                        .hessian_is_count = true,
-                                        .default_alpha = median};
-
-constexpr ObjectiveFacts huber_facts{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
-                                     .lightgbm = {{"huber"}, {"fair"}},
-                                     .xgboost = {{"reg:pseudohubererror"}},
-                                     .hessian_is_count = true,
-                                     .default_alpha = 0.9};
-
-class Renewed final : public Objective {
-  public:
-    using GetForm = Form (*)(const LossOptions& options);
-
-    constexpr Renewed(const ObjectiveFacts& facts, GetForm form) : Objective(facts), form_(form) {}
-    uint64_t row_bytes(size_t) const override { return sizeof(double); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<RenewedScores>(form_(options), training, std::move(dataset.target), options.bases, team,
-                                               context);
+Form form_of(const LossOptions& options) {
+    switch (options.objective) {
+    case ObjectiveNumber::quantile:
+        return {Loss::quantile, options.alpha};
+    case ObjectiveNumber::huber:
+        return {Loss::huber, median, options.alpha};
+    default:
+        return {Loss::absolute, median};
     }
+}
 
-  private:
-    const GetForm form_;
-};
+std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                 ThreadTeam& team, RunContext& context) {
+    return std::make_unique<RenewedScores>(form_of(options), training, std::move(dataset.target), options.bases, team,
+                                           context);
+}
 
 } // namespace
 
@@ -373,25 +357,28 @@ std::unique_ptr<RowScores> squared_beside_far_targets(const TrainingRows& traini
                                            context);
 }
 
-const Objective& absolute_objective() {
-    static constinit const Renewed objective(absolute_facts, [](const LossOptions&) {
-        return Form{Loss::absolute, median};
-    });
-    return objective;
-}
+constinit const Objective absolute_objective{.metrics = {HoldoutMetric::mae, HoldoutMetric::rmse},
+                                             .lightgbm = {{"regression_l1"}, {"mape"}},
+                                             .xgboost = {{"reg:absoluteerror"}},
+                                             .hessian_is_count = true,
+                                             .start = start,
+                                             .bytes_of_row = sizeof(double)};
 
-const Objective& quantile_objective() {
-    static constinit const Renewed objective(quantile_facts, [](const LossOptions& options) {
-        return Form{Loss::quantile, options.alpha};
-    });
-    return objective;
-}
+constinit const Objective quantile_objective{
+    .metrics = {HoldoutMetric::pinball, HoldoutMetric::rmse, HoldoutMetric::mae},
+    .lightgbm = {{"quantile"}},
+    .xgboost = {{"reg:quantileerror"}},
+    .hessian_is_count = true,
+    .default_alpha = median,
+    .start = start,
+    .bytes_of_row = sizeof(double)};
 
-const Objective& huber_objective() {
-    static constinit const Renewed objective(huber_facts, [](const LossOptions& options) {
-        return Form{Loss::huber, median, options.alpha};
-    });
-    return objective;
-}
+constinit const Objective huber_objective{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
+                                          .lightgbm = {{"huber"}, {"fair"}},
+                                          .xgboost = {{"reg:pseudohubererror"}},
+                                          .hessian_is_count = true,
+                                          .default_alpha = 0.9,
+                                          .start = start,
+                                          .bytes_of_row = sizeof(double)};
 
 } // namespace btml::boosting

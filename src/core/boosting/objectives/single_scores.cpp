@@ -14,13 +14,13 @@ namespace {
 
 class SingleScores final : public DerivedScores {
   public:
-    SingleScores(const ObjectiveFacts& facts, const DerivedLoss& loss, const TrainingRows& training, Dataset& dataset,
-                 const LossOptions& options, ThreadTeam& team, RunContext& context)
+    SingleScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,
+                 RunContext& context)
         : DerivedScores(training, dataset, options, team, context),
-          link_(facts.link),
-          loss_(loss),
+          link_(objective_of(options.objective).link),
+          loss_(*objective_of(options.objective).loss),
           scores_(context.memory(), "scores", training.rows()) {
-        check_targets([&](double y) { return loss.holds(y); }, loss.valid_targets);
+        check_targets(loss_.holds, loss_.valid_targets);
         const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
         if (offset) check_offset(*offset);
         if (link_ == Link::exponential) find_far_targets(offset);
@@ -232,10 +232,9 @@ double logarithm_of_mean(double mean, uint64_t rows) {
     return logarithm(mean);
 }
 
-std::unique_ptr<RowScores> DerivedObjective::start(const TrainingRows& training, Dataset& dataset,
-                                                   const LossOptions& options, ThreadTeam& team,
-                                                   RunContext& context) const {
-    return std::make_unique<SingleScores>(*this, loss_, training, dataset, options, team, context);
+std::unique_ptr<RowScores> start_single_scores(const TrainingRows& training, Dataset& dataset,
+                                               const LossOptions& options, ThreadTeam& team, RunContext& context) {
+    return start_scores<SingleScores>(training, dataset, options, team, context);
 }
 
 } // namespace btml::boosting

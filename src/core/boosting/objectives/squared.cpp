@@ -40,37 +40,29 @@ TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training,
     return {usual.total().value(), most};
 }
 
-// What no other loss is like is read as this one.
-constexpr ObjectiveFacts squared_facts{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
-                                       .lightgbm = {{"regression"}, {"cross_entropy_lambda", Link::softplus}},
-                                       .xgboost = {{"reg:squarederror"},
-                                                   {"reg:linear"},
-                                                   {"reg:squaredlogerror"},
-                                                   {"binary:logitraw"},
-                                                   {"survival:cox", Link::exponential},
-                                                   {"survival:aft", Link::exponential}},
-                                       .hessian_is_count = true,
-                                       .factorises = true};
-
-class Squared final : public Objective {
-  public:
-    constexpr Squared() : Objective(squared_facts) {}
-    uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override {
-        const TargetSizes sizes = sizes_of(dataset.target, training, team);
-        if (sizes.has_far())
-            return squared_beside_far_targets(training, std::move(dataset.target), options.bases, team, context);
-        return std::make_unique<Residuals>(training, std::move(dataset.target), sizes.usual, options, team, context);
-    }
-};
+std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                 ThreadTeam& team, RunContext& context) {
+    const TargetSizes sizes = sizes_of(dataset.target, training, team);
+    if (sizes.has_far())
+        return squared_beside_far_targets(training, std::move(dataset.target), options.bases, team, context);
+    return std::make_unique<Residuals>(training, std::move(dataset.target), sizes.usual, options, team, context);
+}
 
 } // namespace
 
-const Objective& squared_objective() {
-    static constinit const Squared squared;
-    return squared;
-}
+// What no other loss is like is read as this one.
+constinit const Objective squared_objective{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
+                                            .lightgbm = {{"regression"}, {"cross_entropy_lambda", Link::softplus}},
+                                            .xgboost = {{"reg:squarederror"},
+                                                        {"reg:linear"},
+                                                        {"reg:squaredlogerror"},
+                                                        {"binary:logitraw"},
+                                                        {"survival:cox", Link::exponential},
+                                                        {"survival:aft", Link::exponential}},
+                                            .hessian_is_count = true,
+                                            .factorises = true,
+                                            .start = start,
+                                            .bytes_of_row = sizeof(int64_t)};
 
 // Holds what a pass over rows finds out.
 struct Residuals::Passed {
