@@ -6,6 +6,7 @@
 #include <csignal>
 #include <string>
 #include <system_error>
+#include <tuple>
 
 namespace btml {
 
@@ -21,21 +22,17 @@ class ResidentHolder::Context : public WorkerContext {
     using WorkerContext::WorkerContext;
     void progress(const char* phase, uint64_t done, uint64_t total) override {
         const std::lock_guard lock(mutex_);
-        shown_ = {phase, done, total};
+        shown_ = {std::string(phase), done, total};
     }
     void show(RunContext& caller) {
         const std::lock_guard lock(mutex_);
-        if (!shown_.phase.empty()) caller.progress(shown_.phase.c_str(), shown_.done, shown_.total);
+        const auto& [phase, done, total] = shown_;
+        if (!phase.empty()) caller.progress(phase.c_str(), done, total);
     }
 
   private:
-    struct Shown {
-        std::string phase;
-        uint64_t done, total;
-    };
-
     std::mutex mutex_;
-    Shown shown_{};
+    std::tuple<std::string, uint64_t, uint64_t> shown_; // as of the last progress()
 };
 
 class ResidentHolder::Waiting : public Holder {

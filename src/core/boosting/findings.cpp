@@ -1,8 +1,9 @@
 #include "core/boosting/findings.hpp"
 
+#include "core/boosting/rows/row_sums.hpp"
 #include "core/numbers/rng.hpp"
 
-#include <numeric>
+#include <map>
 
 namespace btml::boosting {
 
@@ -12,11 +13,6 @@ constexpr uint64_t min_rows = 100;
 constexpr double min_explained = 0.999;
 
 constexpr size_t max_ranges = 256;
-
-// Sums of some rows by range of a feature's values; NULL has a range of its own.
-struct Range {
-    double rows = 0, sum = 0;
-};
 
 class Examination {
   public:
@@ -45,6 +41,7 @@ class Examination {
     bool nearly_identifies(const FeatureBins& feature) const;
     bool explains(const FeatureBins& feature) const;
     std::vector<uint32_t> ranges_of(const FeatureBins& feature) const;
+    std::vector<WeightedSum<double>> sums_of(const std::vector<uint32_t>& ranges) const;
     double auc(const std::vector<uint32_t>& ranges) const;
     double explained_part(const std::vector<uint32_t>& ranges) const;
     double squares_within(const std::vector<uint32_t>& ranges) const;
@@ -154,50 +151,38 @@ std::vector<uint32_t> Examination::ranges_of(const FeatureBins& feature) const {
     return of_rows;
 }
 
+// Returns the targets' sum and the number of rows by range; NULL has a range of its own.
+std::vector<WeightedSum<double>> Examination::sums_of(const std::vector<uint32_t>& ranges) const {
+    std::vector<WeightedSum<double>> sums(max_ranges + 1);
+    for (size_t i = 0; i < ranges.size(); i++) sums[ranges[i]] += {targets_[i], 1};
+    return sums;
+}
+
 // Of a forecast that is the share of label 1 among the other rows of a row's range, which a feature without meaning
 // cannot gain by. A row that is alone has half.
 double Examination::auc(const std::vector<uint32_t>& ranges) const {
-    struct Forecast {
-        double share, zeros, ones; // rows of either label
-    };
-    std::vector<Range> sums(max_ranges + 1);
-    for (size_t i = 0; i < ranges.size(); i++) {
-        sums[ranges[i]].rows++;
-        sums[ranges[i]].sum += targets_[i];
-    }
-    std::vector<Forecast> forecasts;
-    for (const auto& [rows, sum] : sums) {
+    std::map<double, std::pair<double, double>> labels; // by forecast: the rows of either label
+    for (const auto& [sum, rows] : sums_of(ranges)) {
         const double others = rows - 1;
-        if (rows > sum) forecasts.push_back({others > 0 ? sum / others : 0.5, rows - sum, 0});
-        if (sum > 0) forecasts.push_back({others > 0 ? (sum - 1) / others : 0.5, 0, sum});
+        if (rows > sum) labels[others > 0 ? sum / others : 0.5].first += rows - sum;
+        if (sum > 0) labels[others > 0 ? (sum - 1) / others : 0.5].second += sum;
     }
-    std::sort(forecasts.begin(), forecasts.end(),
-              [](const Forecast& a, const Forecast& b) { return a.share < b.share; });
     static constexpr double min_rows_of_label = 10;
     double zeros = 0, ones = 0, ordered = 0;
-    for (size_t first = 0, end = 0; first < forecasts.size(); first = end) {
-        double tied_zeros = 0, tied_ones = 0;
-        for (; end < forecasts.size() && forecasts[end].share == forecasts[first].share; end++) {
-            tied_zeros += forecasts[end].zeros;
-            tied_ones += forecasts[end].ones;
-        }
-        ordered += tied_ones * (zeros + tied_zeros / 2);
-        zeros += tied_zeros;
-        ones += tied_ones;
+    for (const auto& [forecast, rows] : labels) {
+        ordered += rows.second * (zeros + rows.first / 2);
+        zeros += rows.first;
+        ones += rows.second;
     }
     return std::min(zeros, ones) < min_rows_of_label ? 0 : ordered / zeros / ones;
 }
 
 // Σ of squared distances from the means of ranges.
 double Examination::squares_within(const std::vector<uint32_t>& ranges) const {
-    std::vector<Range> sums(max_ranges + 1);
-    for (size_t i = 0; i < ranges.size(); i++) {
-        sums[ranges[i]].rows++;
-        sums[ranges[i]].sum += targets_[i];
-    }
+    const std::vector<WeightedSum<double>> sums = sums_of(ranges);
     double squares = 0;
     for (size_t i = 0; i < ranges.size(); i++) {
-        const double distance = targets_[i] - sums[ranges[i]].sum / sums[ranges[i]].rows;
+        const double distance = targets_[i] - sums[ranges[i]].sum / sums[ranges[i]].weight;
         squares += distance * distance;
     }
     return squares;

@@ -66,14 +66,14 @@ TEST(Records, SumsOfSomeRowsAndFeatures) {
         const RowList list{rows.data(), 0, rows.size(), 0};
         records.write(list, stats.data());
 
-        std::vector<Records::Place> selected;
+        std::vector<const FeatureBins*> selected;
         std::vector<size_t> features;
         const std::map<size_t, size_t> places = data.places();
         for (size_t g = 0; g < data.binned.groups.size(); g++)
             for (size_t slot = 0; slot < data.binned.groups[g].width; slot++)
                 if (Records::holds(data.binned.groups[g]) && random.chance(0.6)) {
-                    selected.push_back({g, slot});
                     features.push_back(data.binned.groups[g].features[slot]);
+                    selected.push_back(&data.binned.features[features.back()]);
                 }
         records.select(selected);
         const Stats more{0, static_cast<int64_t>(seed)};

@@ -128,19 +128,17 @@ class Fixture {
     // Where sums are written to.
     struct Found {
         std::vector<std::vector<double>> counts, sums, squares;
-        SubJoinSums::Targets targets;
+        std::vector<SubJoinSums::Target> targets;
 
         template <class IsAsked>
         Found(const Fixture& fixture, const IsAsked& is_asked) {
             for (size_t t = 0; t < fixture.join_.tables().size(); t++) {
                 const uint64_t rows = fixture.grouped_.tables()[t].rows;
-                const auto add = [&](auto& numbers, auto& pointers) {
+                const auto add = [&](auto& numbers) {
                     numbers.emplace_back(rows, 0.0);
-                    pointers.push_back(is_asked(t) ? numbers.back().data() : nullptr);
+                    return is_asked(t) ? numbers.back().data() : nullptr;
                 };
-                add(counts, targets.counts);
-                add(sums, targets.sums);
-                add(squares, targets.squares);
+                targets.push_back({add(counts), add(sums), add(squares)});
             }
         }
     };

@@ -288,6 +288,49 @@ TEST(SumProduct, ARowThatOverflowsIsNotAbsorbedByAnother) {
     }
 }
 
+// Count, sum and sum of squares of numbers that add up along a join row: r = Σ over the tables of r_t(ρ_t).
+struct Moments {
+    struct Value {
+        double count, sum, squares;
+        friend constexpr bool operator==(const Value&, const Value&) = default;
+    };
+    static constexpr Value zero() { return {0, 0, 0}; }
+    static constexpr Value one() { return {1, 0, 0}; }
+    // One row whose table contributes r.
+    static constexpr Value of_factor(double r) { return {1, r, r * r}; }
+    static constexpr Value add(const Value& a, const Value& b) {
+        return {a.count + b.count, a.sum + b.sum, a.squares + b.squares};
+    }
+    static constexpr Value multiply(const Value& a, const Value& b) {
+        return {a.count * b.count, a.count * b.sum + b.count * a.sum,
+                a.count * b.squares + b.count * a.squares + 2 * a.sum * b.sum};
+    }
+};
+
+// `width` queries over one semiring at a time, element by element.
+template <Semiring S, size_t width>
+struct Vector {
+    using Value = std::array<typename S::Value, width>;
+
+    static constexpr Value filled(typename S::Value x) {
+        Value value{};
+        value.fill(x);
+        return value;
+    }
+    static constexpr Value zero() { return filled(S::zero()); }
+    static constexpr Value one() { return filled(S::one()); }
+    static constexpr Value add(const Value& a, const Value& b) {
+        Value sum;
+        for (size_t i = 0; i < width; i++) sum[i] = S::add(a[i], b[i]);
+        return sum;
+    }
+    static constexpr Value multiply(const Value& a, const Value& b) {
+        Value product;
+        for (size_t i = 0; i < width; i++) product[i] = S::multiply(a[i], b[i]);
+        return product;
+    }
+};
+
 // r of each row of the join is the sum of its rows' factors; three vector components scale it differently.
 struct MomentFactors {
     const Join& join;

@@ -17,25 +17,9 @@ struct KeySet : std::vector<uint64_t> {
     }
 };
 
-// The weight of values up to a key, and of the key itself.
-struct PointWeight {
-    uint64_t up_to = 0, own = 0;
-};
-
-struct PointWeights : std::vector<PointWeight> {
-    PointWeights& operator+=(const PointWeights& other) {
-        resize(std::max(size(), other.size()));
-        for (size_t i = 0; i < other.size(); i++) {
-            (*this)[i].up_to += other[i].up_to;
-            (*this)[i].own += other[i].own;
-        }
-        return *this;
-    }
-};
-
+// A value, with the weight of values up to it, and of itself.
 struct Point {
-    uint64_t key;
-    PointWeight weight;
+    uint64_t key, up_to, own;
 };
 
 uint64_t weight_of(const WeightedValues& values) {
@@ -67,13 +51,12 @@ class KnownPoints {
     KeySet frequent_here() const;
     std::vector<size_t> with_neighbours(const std::vector<size_t>& gaps) const;
     void learn(KeySet keys);
-    PointWeight weigh(uint64_t key) const;
+    Point weigh(uint64_t key) const; // by the values here
     // The weight between a point and the one before.
     uint64_t inside(size_t gap) const {
-        const PointWeight& weight = points_[gap].weight;
-        return weight.up_to - weight.own - (gap > 0 ? points_[gap - 1].weight.up_to : 0);
+        return points_[gap].up_to - points_[gap].own - (gap > 0 ? points_[gap - 1].up_to : 0);
     }
-    bool is_frequent(const Point& point) const { return boosting::is_frequent(point.weight.own, all_, max_bins_); }
+    bool is_frequent(const Point& point) const { return boosting::is_frequent(point.own, all_, max_bins_); }
 
     Peers& peers_;
     const WeightedValues& own_;
@@ -99,29 +82,31 @@ KeySet KnownPoints::frequent_here() const {
     return keys;
 }
 
-PointWeight KnownPoints::weigh(uint64_t key) const {
+Point KnownPoints::weigh(uint64_t key) const {
     const auto after = std::upper_bound(own_.keys.begin(), own_.keys.end(), key) - own_.keys.begin();
-    if (after == 0) return {};
+    if (after == 0) return {key, 0, 0};
     const uint64_t up_to = own_.up_to[after - 1];
-    if (own_.keys[after - 1] != key) return {up_to, 0};
-    return {up_to, up_to - (after > 1 ? own_.up_to[after - 2] : 0)};
+    if (own_.keys[after - 1] != key) return {key, up_to, 0};
+    return {key, up_to, up_to - (after > 1 ? own_.up_to[after - 2] : 0)};
 }
 
 void KnownPoints::learn(KeySet keys) {
     peers_.add_up(keys);
-    PointWeights weights;
-    for (const uint64_t key : keys) weights.push_back(weigh(key));
+    SumList<uint64_t> weights; // of each key those up to it, and its own
+    for (const uint64_t key : keys) {
+        const Point here = weigh(key);
+        weights.insert(weights.end(), {here.up_to, here.own});
+    }
     peers_.add_up(weights);
-    if (weights.size() != keys.size()) refuse_message();
-    for (size_t i = 0; i < keys.size(); i++) points_.push_back({keys[i], weights[i]});
+    if (weights.size() != 2 * keys.size()) refuse_message();
+    for (size_t i = 0; i < keys.size(); i++) points_.push_back({keys[i], weights[2 * i], weights[2 * i + 1]});
     std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) { return a.key < b.key; });
     const auto is_same = [](const Point& a, const Point& b) { return a.key == b.key; };
     points_.erase(std::unique(points_.begin(), points_.end(), is_same), points_.end());
     uint64_t before = 0;
     for (const Point& point : points_) {
-        const auto [up_to, own] = point.weight;
-        if (own > up_to || up_to - own < before || up_to > all_) refuse_message();
-        before = up_to;
+        if (point.own > point.up_to || point.up_to - point.own < before || point.up_to > all_) refuse_message();
+        before = point.up_to;
     }
 }
 
@@ -134,7 +119,7 @@ std::vector<Cut> KnownPoints::cut(std::vector<size_t>& gaps) const {
     for (const Point& point : points_) {
         if (!is_frequent(point)) continue;
         frequent++;
-        shared -= point.weight.own;
+        shared -= point.own;
     }
     BinFiller bins(max_bins_, frequent, shared);
     std::vector<Cut> cuts;
@@ -146,7 +131,7 @@ std::vector<Cut> KnownPoints::cut(std::vector<size_t>& gaps) const {
             in_gap = bins.add(value, false) || bins.is_full() || in_gap;
             rest -= value;
         }
-        if (bins.add(points_[i].weight.own, is_frequent(points_[i]))) {
+        if (bins.add(points_[i].own, is_frequent(points_[i]))) {
             in_gap = in_gap || unknown > 0;
             if (!in_gap) cuts.push_back({points_[i - 1].key, points_[i].key});
         }

@@ -3,6 +3,7 @@
 
 #include "core/base/buffer.hpp"
 #include "core/base/peers.hpp"
+#include "core/boosting/rows/row_sums.hpp"
 #include "core/boosting/rows/stats.hpp"
 
 #include <span>

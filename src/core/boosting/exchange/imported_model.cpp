@@ -4,6 +4,17 @@
 
 namespace btml::boosting {
 
+ImportedModel::ImportedModel(const char* library, RunContext& context) : held(context.memory(), "an imported model") {
+    model.target = "target";
+    model.strategy = "import";
+    model.strategy_reason = format("the model was trained by %s", library);
+    model.imported.emplace();
+}
+
+void ImportedModel::add_labels(size_t count) {
+    for (size_t label = 0; label < count; label++) model.labels.push_back(std::to_string(label));
+}
+
 void refuse_model(const char* library, std::string detail) {
     throw Error(ErrorCode::invalid_argument, format("invalid %s model", library), std::move(detail));
 }

@@ -13,8 +13,14 @@ struct ImportNotice {
     std::string message, detail, hint;
 };
 
-// A model with what it takes of memory.
+// A model with what it takes of memory, as readers build it.
 struct ImportedModel {
+    // Says where the model comes from.
+    ImportedModel(const char* library, RunContext& context);
+
+    // Names so many labels by their numbers.
+    void add_labels(size_t count);
+
     Reservation held;
     Model model;
     std::vector<ImportNotice> notices = {};

@@ -14,10 +14,7 @@ namespace {
 class LightGbmReader {
   public:
     LightGbmReader(std::string_view text, RunContext& context)
-        : lines_(text, context),
-          context_(context),
-          held_(context.memory(), "an imported model"),
-          tree_reader_(held_, context) {}
+        : lines_(text, context), context_(context), result_(lightgbm, context), tree_reader_(held_, context) {}
 
     ImportedModel read(std::string_view categories) {
         read_header();
@@ -28,13 +25,12 @@ class LightGbmReader {
                           model_.bases.size()));
         if (!found_end_) refuse("It ends before the line \"end of trees\".");
         read_rest();
-        std::vector<ImportNotice> notices;
-        CategoryNaming(category_lines_, model_, *numbering_, held_, context_).name(categories, notices);
+        CategoryNaming(category_lines_, model_, *numbering_, held_, context_).name(categories, result_.notices);
         numbering_->apply();
         finish_zeros();
         for (const Tree& tree : model_.trees)
             model_.rows = std::max(model_.rows, static_cast<uint64_t>(std::min(tree[0].rows, 1e18)));
-        return {std::move(held_), std::move(model_), std::move(notices)};
+        return std::move(result_);
     }
 
   private:
@@ -48,8 +44,9 @@ class LightGbmReader {
 
     TextLines lines_;
     RunContext& context_;
-    Reservation held_;
-    Model model_;
+    ImportedModel result_;
+    Reservation& held_ = result_.held;
+    Model& model_ = result_.model;
     std::string_view tree_line_; // that begins the next tree; empty: there is none
     bool found_end_ = false;     // of the trees
     CategoryLines category_lines_;
@@ -73,13 +70,9 @@ void LightGbmReader::read_header() {
     if (scores < 1 || scores > max_labels)
         refuse_line(per_iteration.line, format("num_tree_per_iteration is not between 1 and %zu", max_labels));
     model_.bases.assign(scores, 0);
-    model_.imported.emplace();
     model_.imported->library = "LightGBM " + std::string(version.text);
     model_.imported->averages = static_cast<bool>(header.find("average_output"));
     read_objective(header, scores);
-    model_.target = "target";
-    model_.strategy = "import";
-    model_.strategy_reason = "the model was trained by LightGBM";
 }
 
 void LightGbmReader::read_features(const LineFields& header) {
@@ -118,7 +111,7 @@ void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
     for_each_word(value.text, context_, [&](std::string_view word) {
         if (name.empty()) {
             name = word;
-            found = find_objective(&ObjectiveFacts::lightgbm, word);
+            found = find_objective(&Objective::lightgbm, word);
         } else if (word == "sqrt") {
             imported.link = Link::signed_square;
         } else if (word.starts_with("sigmoid:")) {
@@ -135,7 +128,7 @@ void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
     if (has_scores_by_label(imported.link) != (scores > 1))
         refuse_feature_of(lightgbm, format("%zu scores of objective ", scores) + shown(imported.objective),
                           "How predictions follow from them is not known.");
-    for (size_t label = 0; label < form.labels(scores); label++) model_.labels.push_back(std::to_string(label));
+    result_.add_labels(form.labels(scores));
 }
 
 // Takes the lines up to the next tree or the end of trees, and tells which it is.

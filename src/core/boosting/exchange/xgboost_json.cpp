@@ -24,7 +24,7 @@ class XgboostReader {
     XgboostReader(std::string_view text, JsonReader::Refuse refuse_json, RunContext& context)
         : json_(text, refuse_json, context),
           context_(context),
-          held_(context.memory(), what),
+          result_(xgboost, context),
           trees_(held_, context),
           groups_(context.memory(), what),
           weights_(context.memory(), what),
@@ -60,8 +60,9 @@ class XgboostReader {
 
     JsonReader json_;
     RunContext& context_;
-    Reservation held_;
-    Model model_;
+    ImportedModel result_;
+    Reservation& held_ = result_.held;
+    Model& model_ = result_.model;
     XgboostTreeReader trees_;
     std::string version_, booster_, objective_;
     std::vector<std::string> names_, types_; // of features, where the file has them
@@ -71,7 +72,6 @@ class XgboostReader {
     Buffer<uint32_t> groups_; // by tree: the score that it is added to
     Buffer<float> weights_;   // by tree, of DART
     Buffer<float> base_scores_;
-    std::vector<ImportNotice> notices_;
 };
 
 // Parameters are strings, which older versions and other writers may give as numbers.
@@ -253,7 +253,7 @@ CategoryNames XgboostReader::read_encoding() {
 }
 
 const ForeignObjective& XgboostReader::make_objective() {
-    const auto [form, number] = find_objective(&ObjectiveFacts::xgboost, objective_);
+    const auto [form, number] = find_objective(&Objective::xgboost, objective_);
     if (objective_.empty()) refuse("It has no objective.");
     if (!form)
         refuse_feature_of(xgboost, "predictions of objective \"" + objective_ + "\"", "Their link is not known.");
@@ -264,7 +264,7 @@ const ForeignObjective& XgboostReader::make_objective() {
     model_.options.objective = number;
     model_.imported = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
     model_.imported->single_precision = true;
-    for (size_t label = 0; label < form->labels(scores); label++) model_.labels.push_back(std::to_string(label));
+    result_.add_labels(form->labels(scores));
     model_.bases.resize(scores);
     return *form;
 }
@@ -315,9 +315,10 @@ size_t XgboostReader::kept_iterations(size_t iterations) {
     if (!best_iteration_ || *best_iteration_ >= iterations / parallel_trees_) return iterations;
     const size_t all = iterations / parallel_trees_, kept = *best_iteration_ + 1;
     if (kept < all)
-        notices_.push_back({format("%zu of the XGBoost model's %zu iterations are left out", all - kept, all),
-                            format("They come after its best_iteration, %zu, that early stopping set.", kept - 1),
-                            "For all of them, save the model after booster.set_attr(best_iteration=None)."});
+        result_.notices.push_back(
+            {format("%zu of the XGBoost model's %zu iterations are left out", all - kept, all),
+             format("They come after its best_iteration, %zu, that early stopping set.", kept - 1),
+             "For all of them, save the model after booster.set_attr(best_iteration=None)."});
     return std::min(iterations, kept * parallel_trees_);
 }
 
@@ -427,10 +428,7 @@ ImportedModel XgboostReader::read(std::string_view categories) {
     weigh_trees();
     arrange_trees();
     make_features(categories);
-    model_.target = "target";
-    model_.strategy = "import";
-    model_.strategy_reason = "the model was trained by XGBoost";
-    return {std::move(held_), std::move(model_), std::move(notices_)};
+    return std::move(result_);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 
 namespace btml::boosting {
 
@@ -23,13 +24,6 @@ class UbjsonReader {
     }
 
   private:
-    // How many values a container has, and of which type; without a count it ends at its closing bracket.
-    struct Contents {
-        char type = '\0'; // 0: each has a marker of its own
-        bool counted = false;
-        uint64_t count = 0;
-    };
-
     [[noreturn]] void fail(const std::string& what) const {
         refuse_model(xgboost, format("Byte %zu: ", at_ + 1) + what + ".");
     }
@@ -64,7 +58,9 @@ class UbjsonReader {
     uint64_t length();
     void string() { json_.json_string(take(length())); }
     void value(char type);
-    Contents contents();
+    // Returns the type of a container's values, 0 where each has a marker of its own, and how many there are; without
+    // a count it ends at its closing bracket.
+    std::pair<char, std::optional<uint64_t>> contents();
     template <class Member>
     void container(char end, const Member& member);
 
@@ -138,35 +134,34 @@ void UbjsonReader::value(char type) {
     }
 }
 
-UbjsonReader::Contents UbjsonReader::contents() {
-    Contents found;
+std::pair<char, std::optional<uint64_t>> UbjsonReader::contents() {
+    char type = 0;
+    std::optional<uint64_t> count;
     if (peek() == '$') {
         at_++;
-        found.type = marker();
+        type = marker();
         // Values without bytes would make a short text as long as its count says.
-        if (std::string_view("ZTFN").find(found.type) != std::string_view::npos)
-            fail("values of this type have no bytes");
+        if (std::string_view("ZTFN").find(type) != std::string_view::npos) fail("values of this type have no bytes");
         if (peek() != '#') fail("a type without a count");
     }
     if (peek() == '#') {
         at_++;
-        found.counted = true;
-        found.count = length();
-        if (found.count > bytes_.size() - at_)
-            fail(format("%" PRIu64 " values are claimed, %zu bytes are left", found.count, bytes_.size() - at_));
+        count = length();
+        if (*count > bytes_.size() - at_)
+            fail(format("%" PRIu64 " values are claimed, %zu bytes are left", *count, bytes_.size() - at_));
     }
-    return found;
+    return {type, count};
 }
 
 template <class Member>
 void UbjsonReader::container(char end, const Member& member) {
     if (++depth_ > max_depth) fail(format("values are nested more than %d deep", max_depth));
-    const Contents of = contents();
-    for (uint64_t i = 0; of.counted ? i < of.count : peek() != end; i++) {
+    const auto [type, count] = contents();
+    for (uint64_t i = 0; count ? i < *count : peek() != end; i++) {
         if (i > 0) json_ << ",";
-        member(of.type);
+        member(type);
     }
-    if (!of.counted) at_++;
+    if (!count) at_++;
     depth_--;
 }
 

@@ -110,11 +110,15 @@ Explainer::Shape Explainer::shape_of(const Tree& tree) {
 }
 
 // n points integrate polynomials of degree 2n − 1; those of a path of d features have degree d − 1.
-const Explainer::Rule& Explainer::rule_for(size_t features) {
+PathRule Explainer::rule_for(size_t features) {
     const size_t lanes = std::max<size_t>(1, (features + 2 * path_lanes - 1) / (2 * path_lanes)),
                  n = lanes * path_lanes;
-    Rule& rule = rules_[n];
-    for (size_t i = rule.points.size(); i < n; i++) {
+    std::vector<double>& numbers = rules_[n];
+    const bool is_known = !numbers.empty();
+    numbers.resize(4 * n);
+    double *const points = numbers.data(), *const rests = points + n, *const inverse_rests = rests + n,
+                  *const weights = inverse_rests + n;
+    for (size_t i = is_known ? n : 0; i < n; i++) {
         double x = std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (static_cast<double>(n) + 0.5));
         x = std::ldexp(std::nearbyint(std::ldexp(x, 30)), -30); // the last bits of a cosine are the processor's
         for (int step = 0; step < 8; step++) {                  // Newton's, from close by
@@ -122,13 +126,13 @@ const Explainer::Rule& Explainer::rule_for(size_t features) {
             x -= value / slope;
         }
         const double slope = legendre(n, x).second;
-        rule.points.push_back((1 - x) / 2);
-        rule.rests.push_back(1 - rule.points.back());
-        rule.inverse_rests.push_back(1 / rule.rests.back());
-        rule.weights.push_back(1 / ((1 - x * x) * slope * slope));
+        points[i] = (1 - x) / 2;
+        rests[i] = 1 - points[i];
+        inverse_rests[i] = 1 / rests[i];
+        weights[i] = 1 / ((1 - x * x) * slope * slope);
         context_.worked(n);
     }
-    return rule;
+    return {n, points, rests, inverse_rests, weights};
 }
 
 void Explainer::reserve(const Model& model) {
@@ -139,9 +143,9 @@ void Explainer::reserve(const Model& model) {
         for (const Node& node : tree) codes += node.categories.size();
         max_nodes_ = std::max(max_nodes_, tree.size());
         max_path_ = std::max(max_path_, shape.features);
-        max_points_ = std::max(max_points_, rule_for(shape.features).points.size());
+        max_points_ = std::max(max_points_, rule_for(shape.features).size);
     }
-    context_.memory().require(model.trees.size() * sizeof(ExplainedTree) + splits * (sizeof(PathSplit) + sizeof(Step)) +
+    context_.memory().require(model.trees.size() * sizeof(PathTree) + splits * (sizeof(PathSplit) + sizeof(Step)) +
                                   codes * sizeof(uint32_t) + max_nodes_ * (2 * max_points_ * sizeof(double) + 2) +
                                   max_path_ * (max_points_ * sizeof(double) + sizeof(int32_t)),
                               what);
@@ -159,7 +163,7 @@ void Explainer::reserve(const Model& model) {
 
 void Explainer::add_tree(const Tree& tree, const Model& model) {
     const Shape shape = shape_of(tree);
-    trees_.push_back({splits_.size(), tree.size() / 2, &rule_for(shape.features)});
+    trees_.push_back({{splits_.data() + splits_.size(), tree.size() / 2}, rule_for(shape.features)}); // there is room
     std::vector<uint32_t> split_of(tree.size());
     uint32_t next = 0;
     for (uint32_t i = 0; i < tree.size(); i++) {
@@ -189,13 +193,6 @@ void Explainer::add_tree(const Tree& tree, const Model& model) {
     }
 }
 
-PathTree Explainer::path_tree(const ExplainedTree& tree) const {
-    const Rule& rule = *tree.rule;
-    return {
-        splits_.span().subspan(tree.first_split, tree.splits),
-        {rule.points.size(), rule.points.data(), rule.rests.data(), rule.inverse_rests.data(), rule.weights.data()}};
-}
-
 // Without a jump for most splits, since the processor could not foresee where it goes.
 bool Explainer::goes_left(const Step& step, double x) const {
     if (step.is_number) return (x < step.threshold) | (is_null(x) & step.null_left);
@@ -204,12 +201,11 @@ bool Explainer::goes_left(const Step& step, double x) const {
         .goes_left(x);
 }
 
-void Explainer::walk(const ExplainedTree& tree, std::span<const double> row) {
-    for (size_t i = 0; i < tree.splits; i++) {
-        const double x = row[static_cast<size_t>(splits_[tree.first_split + i].feature)];
-        side_[i] = !goes_left(steps_[tree.first_split + i], x);
-    }
-    multiply_down(path_tree(tree), side_.data(), scratch());
+void Explainer::walk(const PathTree& tree, std::span<const double> row) {
+    const Step* const steps = steps_of(tree);
+    for (size_t i = 0; i < tree.splits.size(); i++)
+        side_[i] = !goes_left(steps[i], row[static_cast<size_t>(tree.splits[i].feature)]);
+    multiply_down(tree, side_.data(), scratch());
 }
 
 void Explainer::contributions(std::span<const double> given, size_t score, std::span<double> to) {
@@ -217,8 +213,8 @@ void Explainer::contributions(std::span<const double> given, size_t score, std::
     std::fill(sums_.begin(), sums_.end(), 0.0);
     for (size_t t = score; t < trees_.size(); t += bases_.size()) {
         walk(trees_[t], row);
-        sum_up(path_tree(trees_[t]), side_.data(), scratch(), sums_.data());
-        context_.worked(trees_[t].splits * (1 + trees_[t].rule->points.size() / path_lanes) + 1);
+        sum_up(trees_[t], side_.data(), scratch(), sums_.data());
+        context_.worked(trees_[t].splits.size() * (1 + trees_[t].rule.size / path_lanes) + 1);
     }
     for (size_t f = 0; f < features_; f++) {
         const double* const lanes = sums_.data() + path_lanes * f;
@@ -256,37 +252,36 @@ void Explainer::interactions(std::span<const double> given, size_t score, std::s
 }
 
 // Takes the features of the path to a child of a split, from below, with their slopes; returns how many there are.
-size_t Explainer::find_path(const ExplainedTree& tree, size_t split, size_t side) {
-    const Rule& rule = *tree.rule;
-    const size_t n = rule.points.size();
+size_t Explainer::find_path(const PathTree& tree, size_t split, size_t side) {
+    const size_t n = tree.rule.size;
     size_t found = 0;
     paths_++;
     while (true) {
-        const PathSplit& at = splits_[tree.first_split + split];
+        const PathSplit& at = tree.splits[split];
         uint64_t& met = met_[static_cast<size_t>(at.feature)];
         if (met != paths_) { // the lowest node of the feature says all
             met = paths_;
             const PathSplit::Child& child = at.children[side];
             for (size_t q = 0; q < n; q++)
-                slopes_[found * n + q] =
-                    passed_[child.node] ? (1 - child.rest) * inverses_[child.node * n + q] : -rule.inverse_rests[q];
+                slopes_[found * n + q] = passed_[child.node] ? (1 - child.rest) * inverses_[child.node * n + q]
+                                                             : -tree.rule.inverse_rests[q];
             path_[found++] = at.feature;
             context_.worked(n);
         }
         context_.worked(1);
         if (at.node == 0) return found;
-        split = steps_[tree.first_split + split].parent;
-        side = splits_[tree.first_split + split].children[0].node == at.node ? 0 : 1;
+        split = steps_of(tree)[split].parent;
+        side = tree.splits[split].children[0].node == at.node ? 0 : 1;
     }
 }
 
 // Adds to the triangle above the diagonal.
-void Explainer::add_interactions(const ExplainedTree& tree, std::span<double> to) {
-    const size_t n = tree.rule->points.size();
-    for (size_t i = 0; i < tree.splits; i++) {
+void Explainer::add_interactions(const PathTree& tree, std::span<double> to) {
+    const size_t n = tree.rule.size;
+    for (size_t i = 0; i < tree.splits.size(); i++) {
         for (const size_t side : {0, 1}) {
-            if (!steps_[tree.first_split + i].leaves[side]) continue;
-            const double* const product = products_.data() + n * splits_[tree.first_split + i].children[side].node;
+            if (!steps_of(tree)[i].leaves[side]) continue;
+            const double* const product = products_.data() + n * tree.splits[i].children[side].node;
             const size_t count = find_path(tree, i, side);
             for (size_t a = 0; a < count; a++) {
                 for (size_t b = 0; b < a; b++) {

@@ -45,9 +45,6 @@ class Explainer {
     void interactions(std::span<const double> row, size_t score, std::span<double> to);
 
   private:
-    struct Rule {
-        std::vector<double> points, rests, inverse_rests, weights; // as of PathRule
-    };
     // Says where a row goes at a split, and what only interactions need to know.
     struct Step {
         double threshold;
@@ -58,10 +55,6 @@ class Explainer {
         bool leaves[2];  // whether the left and the right child are leaves
         uint32_t parent; // the split above; of the root itself
     };
-    struct ExplainedTree {
-        size_t first_split, splits;
-        const Rule* rule;
-    };
     // Says, of a tree, how its paths come by a feature again.
     struct Shape {
         std::vector<uint32_t> above; // by inner node, as in PathSplit
@@ -70,15 +63,15 @@ class Explainer {
     };
 
     Shape shape_of(const Tree& tree);
-    const Rule& rule_for(size_t features);
+    PathRule rule_for(size_t features);
     void reserve(const Model& model);
     void add_tree(const Tree& tree, const Model& model);
-    PathTree path_tree(const ExplainedTree& tree) const;
+    const Step* steps_of(const PathTree& tree) const { return steps_.data() + (tree.splits.data() - splits_.data()); }
     PathScratch scratch() { return {passed_.data(), products_.data(), inverses_.data()}; }
     bool goes_left(const Step& step, double x) const;
-    void walk(const ExplainedTree& tree, std::span<const double> row);
-    void add_interactions(const ExplainedTree& tree, std::span<double> to);
-    size_t find_path(const ExplainedTree& tree, size_t split, size_t side);
+    void walk(const PathTree& tree, std::span<const double> row);
+    void add_interactions(const PathTree& tree, std::span<double> to);
+    size_t find_path(const PathTree& tree, size_t split, size_t side);
 
     RunContext& context_;
     MissingValues missing_;
@@ -86,12 +79,12 @@ class Explainer {
     const size_t features_;
     std::vector<double> bases_;
     const std::optional<int32_t> offset_;
-    const std::string offset_name_; // in errors
-    std::map<size_t, Rule> rules_;  // by number of points
-    Buffer<ExplainedTree> trees_;   // as in Model
-    Buffer<PathSplit> splits_;      // of all trees
-    Buffer<Step> steps_;            // of all trees
-    Buffer<uint32_t> codes_;        // of categories that go left
+    const std::string offset_name_;               // in errors
+    std::map<size_t, std::vector<double>> rules_; // by number of points: the numbers of a PathRule
+    Buffer<PathTree> trees_;                      // as in Model
+    Buffer<PathSplit> splits_;                    // of all trees
+    Buffer<Step> steps_;                          // of all trees
+    Buffer<uint32_t> codes_;                      // of categories that go left
     size_t max_nodes_ = 0, max_path_ = 0, max_points_ = 0;
     Buffer<uint32_t> last_; // by feature: the node that it led to last, while paths are walked; 0 then
     // Of the row and tree at hand:

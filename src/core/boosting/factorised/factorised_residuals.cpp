@@ -86,11 +86,11 @@ uint64_t JoinResiduals::worthwhile_cells() const {
         std::min(most, std::max(rows_of_tables(), nanoseconds_of_queries() / nanoseconds_of_cell())));
 }
 
-void JoinResiduals::subtract(const std::vector<Leaf>& leaves) {
+void JoinResiduals::subtract(const std::vector<TrainingSet::Leaf>& leaves, const TreeNodes& nodes) {
     trees_++;
-    for (const Leaf& leaf : leaves)
-        if (leaf.value != 0) queries_.subtract(leaf.rows, leaf.value);
-    if (sub_join_ && !subtract_from_cells(leaves)) drop_cells();
+    for (const TrainingSet::Leaf& leaf : leaves)
+        if (leaf.value != 0) queries_.subtract(nodes[leaf.node], leaf.value);
+    if (sub_join_ && !subtract_from_cells(leaves, nodes)) drop_cells();
     if (allowance_.way == Way::automatic) check_allowance();
 }
 
@@ -106,13 +106,13 @@ void JoinResiduals::check_allowance() const {
                                 about_seconds(allowance_.max_nanoseconds * 1e-9).c_str())};
 }
 
-bool JoinResiduals::subtract_from_cells(const std::vector<Leaf>& leaves) {
+bool JoinResiduals::subtract_from_cells(const std::vector<TrainingSet::Leaf>& leaves, const TreeNodes& nodes) {
     std::vector<SubJoin::Leaf> subtracted;
-    for (const Leaf& leaf : leaves) {
+    for (const TrainingSet::Leaf& leaf : leaves) {
         if (leaf.value == 0) continue;
         SubJoin::Leaf& added = subtracted.emplace_back();
         added.value = static_cast<double>(leaf.value);
-        for (const auto& rows : leaf.rows) added.rows.push_back(rows.get());
+        for (const auto& rows : nodes[leaf.node]) added.rows.push_back(rows.get());
     }
     const SubJoin::Limits limits = allowance_.way == Way::cells ? SubJoin::Limits{UINT64_MAX, UINT64_MAX}
                                                                 : SubJoin::Limits{worthwhile_cells(), room_};
@@ -127,13 +127,16 @@ const RowSums& JoinResiduals::sums(const Selection& selection, const std::vector
         if (with_squares) of_node_.squares = queries_.squares(selection, tables);
         return of_node_;
     }
-    const auto size = [&](std::vector<Buffer<double>>& numbers, bool is_asked) {
-        for (size_t t = 0; t < tables.size(); t++)
-            numbers[t].resize(tables[t] && is_asked ? queries_.filtered().table(t).rows : 0);
-        return pointers(numbers);
-    };
-    sub_join_sums_->write(
-        selection, {size(of_node_.counts, true), size(of_node_.sums, true), size(of_node_.squares, with_squares)});
+    std::vector<SubJoinSums::Target> targets;
+    for (size_t t = 0; t < tables.size(); t++) {
+        const auto place = [&](Buffer<double>& numbers, bool is_asked) {
+            numbers.resize(tables[t] && is_asked ? queries_.filtered().table(t).rows : 0);
+            return numbers.empty() ? nullptr : numbers.data();
+        };
+        targets.push_back(
+            {place(of_node_.counts[t], true), place(of_node_.sums[t], true), place(of_node_.squares[t], with_squares)});
+    }
+    sub_join_sums_->write(selection, targets);
     return of_node_;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/boosting/factorised/factorised_allowance.hpp"
 #include "core/boosting/factorised/factorised_queries.hpp"
+#include "core/boosting/growing/training_set.hpp"
 #include "core/boosting/trees/boosting_options.hpp"
 #include "core/relational/filtered/sub_join_sums.hpp"
 
@@ -23,12 +24,8 @@ class JoinResiduals {
     // up sums of rows takes the caller, for each node.
     void start(const double* weights, uint64_t room, double nanoseconds_of_rows);
 
-    struct Leaf {
-        const TreeNodes::Rows& rows;
-        int64_t value;
-    };
     // Subtracts the values of a tree's leaves from their rows. NotWorthIt where the trees to come would take too long.
-    void subtract(const std::vector<Leaf>& leaves);
+    void subtract(const std::vector<TrainingSet::Leaf>& leaves, const TreeNodes& nodes);
 
     // Returns for each selected row of the tables that are asked for, over the selected join rows that it takes part
     // in, the sum of weight · residual, of weights, and with squares of weight · residual². Until the next call.
@@ -52,7 +49,7 @@ class JoinResiduals {
     double nanoseconds_of_sketches() const;
     double nanoseconds_of_cell() const;
     uint64_t worthwhile_cells() const;
-    bool subtract_from_cells(const std::vector<Leaf>& leaves);
+    bool subtract_from_cells(const std::vector<TrainingSet::Leaf>& leaves, const TreeNodes& nodes);
     void check_allowance() const;
     void drop_cells();
 

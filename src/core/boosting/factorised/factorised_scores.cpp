@@ -37,10 +37,11 @@ FactorisedScores::FactorisedScores(const Buffer<double>& target, const Buffer<do
                                    const std::vector<double>& bases, Buffer<double>& values, ThreadTeam& team,
                                    RunContext& context)
     : SquaredLoss({.shift = weights.shift,
-                   .scale = weights.scale,
-                   .weight = weights.shifted(sum_of(train)),
+                   .hessian_unit = std::ldexp(1, weights.shift - weights.scale),
+                   .count_scale = weights.scale,
                    .slack = weights.weighted ? weights.to_count(sum_of(train)) >> slack_bits : 0,
-                   .exact = !weights.weighted}),
+                   .exact = !weights.weighted},
+                  weights.shifted(sum_of(train))),
       weights_(weights),
       train_weight_(sum_of(train)),
       holdout_weight_(sum_of(held_out)) {
@@ -67,8 +68,8 @@ void FactorisedScores::choose_grid(const Rows& rows, Buffer<double>& values, Thr
     usual_ = sizes.usual;
     if (most > 0) {
         const int trial = std::min(39, (126 - std::ilogb(train_weight_)) / 2 - 1) - std::ilogb(most);
-        sum_shift_ = std::max(0, std::ilogb(total_.weight) - finest_rows);
-        grid_ = std::min(grid_for_sums(trial, total_.weight, sum_squares(rows, trial, context), most) + sum_shift_,
+        sum_shift_ = std::max(0, std::ilogb(total_weight_) - finest_rows);
+        grid_ = std::min(grid_for_sums(trial, total_weight_, sum_squares(rows, trial, context), most) + sum_shift_,
                          value_bits - 1 - std::ilogb(most));
     } else {
         // Equal targets: only those held out, if any, differ from the mean.
@@ -163,7 +164,7 @@ void FactorisedScores::add(const std::vector<TrainingSet::Leaf>& leaves, const T
             change.add(number * (number * total.count - 2 * std::ldexp(total.sum, -grid_)));
         }
     }
-    check_partition(train_weight, total_.weight);
+    check_partition(train_weight, total_weight_);
     check_partition(holdout_weight, holdout_weight_);
     loss_ = static_cast<uint128>(std::max<int128>(loss, 0));
     holdout_squares_ += change.value();
@@ -173,7 +174,7 @@ void FactorisedScores::add(const std::vector<TrainingSet::Leaf>& leaves, const T
 
 // Trees fitted to samples may let the loss grow, and with it the sums.
 void FactorisedScores::refine_sums() {
-    const double bound = std::ldexp(std::sqrt(total_.weight * loss_), -sum_shift_);
+    const double bound = std::ldexp(std::sqrt(total_weight_ * loss_), -sum_shift_);
     if (bound >= std::ldexp(1, max_sum_bits)) sum_shift_ += std::ilogb(bound) - sum_bits + 1;
 }
 

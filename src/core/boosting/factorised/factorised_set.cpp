@@ -145,21 +145,19 @@ int FactorisedSet::start(uint64_t iteration, int, const std::vector<int>& featur
 // The rows of the last tree's leaves are those of its nodes, which are about to go.
 void FactorisedSet::subtract_pending() {
     if (pending_.empty()) return;
-    std::vector<JoinResiduals::Leaf> leaves;
-    for (const Leaf& leaf : pending_) leaves.push_back({nodes_[leaf.node], leaf.value});
-    residuals_.subtract(leaves);
+    residuals_.subtract(pending_, nodes_);
     pending_.clear();
 }
 
-void FactorisedSet::fill(int node, Stats* sums, Tally* tallies) {
-    const bool exact_squares = tallies && !sketch_, is_root = node == 0 && !populations_.is_sampled();
+void FactorisedSet::fill(int node, Histogram& to) {
+    const bool exact_squares = to.has_tallies() && !sketch_, is_root = node == 0 && !populations_.is_sampled();
     const RowSums& own = is_root ? residuals_.root_sums(bag_of(node), tables_of_features(), exact_squares)
                                  : residuals_.sums(bag_of(node), tables_of_features(), exact_squares);
-    add_to_bins(node, own, sums, sketch_ ? nullptr : tallies);
-    if (tallies && sketch_) sketch_squares(node, sums, tallies);
+    add_to_bins(node, own, to);
+    if (to.has_tallies() && sketch_) sketch_squares(node, to);
 }
 
-void FactorisedSet::add_to_bins(int node, const RowSums& sums, Stats* out, Tally* out_tallies) {
+void FactorisedSet::add_to_bins(int node, const RowSums& sums, Histogram& to) {
     const double sum_scale = scores_->sum_scale(), square_unit = scores_->square_unit();
     WorkerContexts contexts(context_, team_.size(), 0, "sums by row");
     const auto add_feature = [&](int f, RunContext& context) {
@@ -167,8 +165,8 @@ void FactorisedSet::add_to_bins(int node, const RowSums& sums, Stats* out, Tally
         const int t = feature.table;
         const RowSubset& rows = *nodes_[node][t];
         const uint64_t count = rows.all ? join_.tables()[t].rows : rows.rows.size();
-        Stats* const bins = out + layout_.offset(f);
-        Tally* const tallies = out_tallies ? out_tallies + layout_.offset(f) : nullptr;
+        Stats* const bins = to.sums.data() + layout_.offset(f);
+        Tally* const tallies = to.has_tallies() && !sketch_ ? to.tallies.data() + layout_.offset(f) : nullptr;
         std::fill_n(bins, feature.size(), Stats{});
         if (tallies) std::fill_n(tallies, feature.size(), Tally{});
         with_bins(data_, feature, [&](const auto& bin_of) {
@@ -189,7 +187,7 @@ void FactorisedSet::add_to_bins(int node, const RowSums& sums, Stats* out, Tally
 
 // A node's sum is at most the loss. Estimates far above that, by sketches that are too small, are scaled down, as their
 // sum must not overflow.
-void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
+void FactorisedSet::sketch_squares(int node, Histogram& to) {
     const Buffer<double> squares = sketch_->by_bin(bag_of(node), queries().queries(), layout_.selected());
     const double loss = scores_->squares();
     const bool verify = options_.verify && node == 0;
@@ -198,7 +196,8 @@ void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
         const size_t begin = layout_.offset(f), end = begin + data_.features[f].size();
         const double sum = std::accumulate(squares.data() + begin, squares.data() + end, 0.0);
         const double unit = scores_->square_unit() * std::max(1.0, sum / (2 * loss));
-        for (size_t bin = begin; bin < end; bin++) out[bin] = {rounded_sum(squares[bin] / unit), sums[bin].hessian};
+        for (size_t bin = begin; bin < end; bin++)
+            to.tallies[bin] = {rounded_sum(squares[bin] / unit), to.sums[bin].hessian};
         if (verify) sketch_->measure(sum, exact);
     }
 }

@@ -44,7 +44,7 @@ class FactorisedSet : public TrainingSet {
     std::pair<int, int> split(int node, const Split& split) override { return nodes_.split(node, data_, split); }
     const HistogramLayout& layout() const override { return layout_; }
     bool adds_up() const override { return !sketch_; }
-    void fill(int node, Stats* sums, Tally* tallies) override;
+    void fill(int node, Histogram& to) override;
     void add(const std::vector<Leaf>& leaves) override;
 
   private:
@@ -57,8 +57,8 @@ class FactorisedSet : public TrainingSet {
     factorised::RowWeights start_scores(Dataset& dataset, const std::vector<double>& bases);
     void bin(Dataset& dataset, const factorised::RowWeights& train);
     void leave_out_equal_rows(size_t table);
-    void add_to_bins(int node, const factorised::RowSums& sums, Stats* out, Tally* tallies);
-    void sketch_squares(int node, const Stats* sums, Tally* out);
+    void add_to_bins(int node, const factorised::RowSums& sums, Histogram& to);
+    void sketch_squares(int node, Histogram& to);
     double exact_squares(int node);
     void subtract_pending();
 

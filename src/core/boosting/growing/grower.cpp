@@ -52,9 +52,7 @@ int TreeGrower::take_histogram() {
         free_histograms_.pop_back();
         return histogram;
     }
-    const size_t bins = layout().max_bins();
-    histograms_.push_back({Buffer<Stats>(context_.memory(), "histograms", bins),
-                           Buffer<Tally>(context_.memory(), "histograms", needs_tallies(options_) ? bins : 0)});
+    histograms_.emplace_back(layout().max_bins(), needs_tallies(options_), context_);
     return static_cast<int>(histograms_.size() - 1);
 }
 
@@ -64,14 +62,13 @@ void TreeGrower::release_histogram(int histogram) {
 
 void TreeGrower::build_histogram(int node, int histogram) {
     const Stopwatch watch(clock_.histograms);
-    Histogram& target = histograms_[histogram];
-    training_.fill(node, target.sums.data(), target.tallies.empty() ? nullptr : target.tallies.data());
+    training_.fill(node, histograms_[histogram]);
 }
 
 void TreeGrower::subtract_histogram(int from, int what) {
     Histogram& target = histograms_[from];
     const Histogram& part = histograms_[what];
-    const bool has_tallies = !target.tallies.empty();
+    const bool has_tallies = target.has_tallies();
     for (size_t b = 0; b < layout().bins(); b++) {
         target.sums[b] -= part.sums[b];
         if (has_tallies) target.tallies[b] -= part.tallies[b];

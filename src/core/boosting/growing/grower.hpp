@@ -29,10 +29,6 @@ class TreeGrower {
     static uint64_t histogram_bytes(uint64_t bins, uint64_t rows, const Options& options);
 
   private:
-    struct Histogram {
-        Buffer<Stats> sums;
-        Buffer<Tally> tallies; // empty where none are needed
-    };
     // A leaf of the tree so far, with the best way to split it.
     struct Leaf {
         int node; // of the tree

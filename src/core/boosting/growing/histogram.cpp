@@ -102,7 +102,7 @@ void HistogramBuilder::select(const std::vector<int>& features) {
 
 // Has the records cover the features that are not summed up by table row, and returns what else a row is added to.
 HistogramBuilder::ActiveTables HistogramBuilder::share_with_records() {
-    std::vector<Records::Place> held;
+    std::vector<const FeatureBins*> held;
     ActiveTables rest;
     for (const ActiveTable& table : tables_) {
         if (table.aggregate) {
@@ -110,11 +110,13 @@ HistogramBuilder::ActiveTables HistogramBuilder::share_with_records() {
             continue;
         }
         ActiveTable beside{table.table, 0, {}, false};
-        for (const ActiveGroup& active : table.groups)
-            if (Records::holds(data_.groups[active.group]))
-                for (const uint8_t slot : active.slots) held.push_back({active.group, slot});
+        for (const ActiveGroup& active : table.groups) {
+            const BinGroup& group = data_.groups[active.group];
+            if (Records::holds(group))
+                for (const uint8_t slot : active.slots) held.push_back(&data_.features[group.features[slot]]);
             else
                 beside.groups.push_back(active);
+        }
         if (!beside.groups.empty()) rest.push_back(std::move(beside));
     }
     records_->select(held);

@@ -70,11 +70,11 @@ void Records::copy_bins(const BinnedData& data, ThreadTeam& team) {
     });
 }
 
-void Records::select(const std::vector<Place>& features) {
+void Records::select(const std::vector<const FeatureBins*>& features) {
     steps_.clear();
     const size_t first = bytes_of(format_);
-    for (const Place& feature : features) {
-        const size_t number = (offsets_[feature.group] + feature.slot - first) / features_of_step * features_of_step;
+    for (const FeatureBins* const feature : features) {
+        const size_t number = (offsets_[feature->group] + feature->slot - first) / features_of_step * features_of_step;
         const Step step{static_cast<uint32_t>(first + number), static_cast<uint32_t>(number * bin_stride)};
         if (steps_.empty() || steps_.back().bins != step.bins) steps_.push_back(step);
     }

@@ -12,11 +12,6 @@ namespace btml::boosting {
 
 class Records {
   public:
-    // A feature by where its bins are.
-    struct Place {
-        size_t group, slot;
-    };
-
     Records(const BinnedData& data, StatsFormat format, ThreadTeam& team, RunContext& context);
 
     // Returns the bytes of all records; 0 where there is no point in them: the rows' bins are together already, or too
@@ -30,8 +25,8 @@ class Records {
         return (features + features_of_step - 1) / features_of_step * features_of_step;
     }
 
-    // Makes add() cover these features, which are held, and perhaps others.
-    void select(const std::vector<Place>& features);
+    // Makes add() cover these features, which are held, and perhaps others. They are in the order of their bins.
+    void select(const std::vector<const FeatureBins*>& features);
     bool covers_any() const { return !steps_.empty(); }
     // Gives rows their stats. Lists without common rows may be written at the same time.
     void write(const RowList& rows, const Stats* stats);

@@ -46,6 +46,17 @@ class HistogramLayout {
     size_t bins_ = 0;
 };
 
+// Holds sums of a node's rows by bin, where a layout says.
+struct Histogram {
+    Buffer<Stats> sums;
+    Buffer<Tally> tallies; // empty where none are needed
+
+    Histogram(size_t bins, bool has_tallies, RunContext& context)
+        : sums(context.memory(), "histograms", bins), tallies(context.memory(), "histograms", has_tallies ? bins : 0) {}
+
+    bool has_tallies() const { return !tallies.empty(); }
+};
+
 // Searches the features that histograms leave out, of a set that has such.
 class FeatureSearch {
   public:
@@ -85,9 +96,8 @@ class TrainingSet {
     // Says whether filling any histogram takes longer than to subtract two, because others are asked.
     virtual bool asks_others() const { return false; }
 
-    // A histogram holds the sums of a node's rows by bin.
     virtual const HistogramLayout& layout() const = 0;
-    virtual void fill(int node, Stats* sums, Tally* tallies) = 0; // tallies may be null
+    virtual void fill(int node, Histogram& to) = 0;
     // Says whether a node's histogram is the sum of its children's. It is not where squares are estimated; then the
     // features' sums over all rows of a node need not be the same either.
     virtual bool adds_up() const { return true; }

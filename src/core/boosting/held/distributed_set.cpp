@@ -70,12 +70,11 @@ const std::byte* add_from(const std::byte* bytes, Buffer<Sum>& sums) {
 
 Bytes histogram(EnumeratedSet& set, int node, bool has_tallies, RunContext& context) {
     const size_t bins = set.layout().bins();
-    Buffer<Stats> sums(context.memory(), "histograms to send", bins);
-    Buffer<Tally> tallies(context.memory(), "histograms to send", has_tallies ? bins : 0);
-    set.fill(node, sums.data(), has_tallies ? tallies.data() : nullptr);
+    Histogram own(bins, has_tallies, context);
+    set.fill(node, own);
     Bytes bytes(bins * (sizeof(Stats) + (has_tallies ? sizeof(Tally) : 0)));
-    if (bins > 0) std::memcpy(bytes.data(), sums.data(), bins * sizeof(Stats));
-    if (has_tallies && bins > 0) std::memcpy(&bytes[bins * sizeof(Stats)], tallies.data(), bins * sizeof(Tally));
+    if (bins > 0) std::memcpy(bytes.data(), own.sums.data(), bins * sizeof(Stats));
+    if (own.has_tallies()) std::memcpy(&bytes[bins * sizeof(Stats)], own.tallies.data(), bins * sizeof(Tally));
     return bytes;
 }
 
@@ -131,10 +130,11 @@ void DistributedSet::ask_for_histogram(int node) {
     peers_.tell(to_bytes(words_of(Command::fill, {node, has_tallies_})));
 }
 
-DistributedSet::Histogram DistributedSet::hear_histogram() {
+Histogram DistributedSet::hear_histogram() {
     const size_t bins = layout().bins();
-    Histogram histogram{Buffer<Stats>(context_.memory(), "histograms of all rows", bins, Stats{}),
-                        Buffer<Tally>(context_.memory(), "histograms of all rows", has_tallies_ ? bins : 0, Tally{})};
+    Histogram histogram(bins, has_tallies_, context_);
+    std::fill(histogram.sums.begin(), histogram.sums.end(), Stats{});
+    std::fill(histogram.tallies.begin(), histogram.tallies.end(), Tally{});
     for (size_t other = 0; other < peers_.others(); other++) {
         const Bytes bytes = peers_.answer_of(other);
         if (bytes.size() != bins * (sizeof(Stats) + (has_tallies_ ? sizeof(Tally) : 0))) refuse_message();
@@ -143,7 +143,7 @@ DistributedSet::Histogram DistributedSet::hear_histogram() {
     return histogram;
 }
 
-void DistributedSet::fill(int node, Stats* sums, Tally* tallies) {
+void DistributedSet::fill(int node, Histogram& to) {
     if (!nodes_[node].histogram) {
         ask_for_histogram(node);
         const std::vector<int> wanted = split_as_expected();
@@ -152,8 +152,8 @@ void DistributedSet::fill(int node, Stats* sums, Tally* tallies) {
         for (const int other : wanted) nodes_[other].histogram = hear_histogram();
     }
     const Histogram& histogram = *nodes_[node].histogram;
-    std::copy(histogram.sums.begin(), histogram.sums.end(), sums);
-    if (tallies) std::copy(histogram.tallies.begin(), histogram.tallies.end(), tallies);
+    std::copy(histogram.sums.begin(), histogram.sums.end(), to.sums.begin());
+    std::copy(histogram.tallies.begin(), histogram.tallies.end(), to.tallies.begin());
     nodes_[node].histogram.reset();
 }
 

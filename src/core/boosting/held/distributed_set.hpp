@@ -32,16 +32,12 @@ class DistributedSet : public TrainingSet {
     void expect(int node, const Split& split) override { expected_.emplace_back(node, split); }
     bool asks_others() const override { return true; }
     const HistogramLayout& layout() const override { return own_.layout(); }
-    void fill(int node, Stats* sums, Tally* tallies) override;
+    void fill(int node, Histogram& to) override;
     bool renews() const override { return own_.renews(); }
     int64_t renewed_value(std::span<const int> nodes, const LeafRule& rule) override;
     void add(const std::vector<Leaf>& leaves) override;
 
   private:
-    struct Histogram {
-        Buffer<Stats> sums;
-        Buffer<Tally> tallies;
-    };
     struct Node {
         uint64_t rows;
         int left = -1, right = -1;               // −1: it is not split

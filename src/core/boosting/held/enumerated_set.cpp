@@ -69,19 +69,19 @@ int EnumeratedSet::start(uint64_t iteration, int score, const std::vector<int>& 
     return 0;
 }
 
-void EnumeratedSet::fill(int node, Stats* sums, Tally* tallies) {
+void EnumeratedSet::fill(int node, Histogram& to) {
     const RowSet& rows = node_rows(node)[in_bag];
-    if (builder_.has_tallies()) return builder_.build(rows, sums, tallies);
-    const int packed_bits = tallies ? scores_->packed_bits() : 0;
-    builder_.build(rows, packed_bits, sums);
-    if (tallies) unpack(packed_bits, sums, tallies);
+    if (builder_.has_tallies()) return builder_.build(rows, to.sums.data(), to.tallies.data());
+    const int packed_bits = to.has_tallies() ? scores_->packed_bits() : 0;
+    builder_.build(rows, packed_bits, to.sums.data());
+    if (to.has_tallies()) unpack(packed_bits, to);
 }
 
-void EnumeratedSet::unpack(int bits, Stats* sums, Tally* tallies) const {
+void EnumeratedSet::unpack(int bits, Histogram& histogram) const {
     const int64_t mask = (int64_t{1} << bits) - 1;
     for (size_t b = 0; b < layout().bins(); b++) {
-        tallies[b] = {0, sums[b].hessian >> bits};
-        sums[b].hessian &= mask;
+        histogram.tallies[b] = {0, histogram.sums[b].hessian >> bits};
+        histogram.sums[b].hessian &= mask;
     }
 }
 

@@ -26,7 +26,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     uint64_t rows(int node) const override { return node_rows(node)[in_bag].size(); }
     std::pair<int, int> split(int node, const Split& split) override;
     const HistogramLayout& layout() const override { return builder_.layout(); }
-    void fill(int node, Stats* sums, Tally* tallies) override;
+    void fill(int node, Histogram& to) override;
     FeatureSearch* wide_features() override { return this; }
     bool renews() const override { return scores_->renews(); }
     int64_t renewed_value(std::span<const int> nodes, const LeafRule& rule) override;
@@ -39,7 +39,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     }
     NodeSums sum(int node) override;
     // Takes the counts out of sums of hessians.
-    void unpack(int bits, Stats* sums, Tally* tallies) const;
+    void unpack(int bits, Histogram& histogram) const;
     const NodeRows& node_rows(int node) const { return nodes_[node]; }
     template <class Side>
     std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, size_t feature, const Side& side);

@@ -5,16 +5,6 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr ObjectiveFacts binary_facts{
-    .link = Link::logistic,
-    .metrics = {HoldoutMetric::log_loss, HoldoutMetric::brier, HoldoutMetric::accuracy, HoldoutMetric::auc,
-                HoldoutMetric::average_precision},
-    .lightgbm = {{"binary", Link::logistic, true}, {"cross_entropy", Link::logistic}},
-    .xgboost = {{"binary:logistic", Link::logistic, true}, {"reg:logistic", Link::logistic}},
-    .takes_labels = true,
-    .is_without_unit = true,
-    .default_max_step = 4};
-
 // The share of either label is at least that of half a row.
 double logit_of_mean(double mean, uint64_t rows) {
     const double least = 0.5 / static_cast<double>(rows), share = std::clamp(mean, least, 1 - least);
@@ -29,9 +19,17 @@ constexpr DerivedLoss binary_loss{[](DerivativeBlock& block, const LossOptions&)
 
 } // namespace
 
-const Objective& binary_objective() {
-    static constinit const DerivedObjective objective(binary_facts, binary_loss);
-    return objective;
-}
+constinit const Objective binary_objective{
+    .link = Link::logistic,
+    .metrics = {HoldoutMetric::log_loss, HoldoutMetric::brier, HoldoutMetric::accuracy, HoldoutMetric::auc,
+                HoldoutMetric::average_precision},
+    .lightgbm = {{"binary", Link::logistic, true}, {"cross_entropy", Link::logistic}},
+    .xgboost = {{"binary:logistic", Link::logistic, true}, {"reg:logistic", Link::logistic}},
+    .takes_labels = true,
+    .is_without_unit = true,
+    .default_max_step = 4,
+    .start = start_single_scores,
+    .bytes_of_row = single_score_bytes,
+    .loss = &binary_loss};
 
 } // namespace btml::boosting

@@ -77,14 +77,14 @@ void DerivedScores::check_targets(const std::function<bool(double)>& holds, cons
 
 // Labels weigh rows / (labels · rows of the label).
 void DerivedScores::weigh_labels(size_t labels) {
-    TeamSums<ByLabel<int64_t>> by_worker(team_);
+    TeamSums<SumList<int64_t>> by_worker(team_);
     for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train)
                 by_worker[worker][static_cast<size_t>(target(rows[i]))] += training_.weight(rows[i]);
     });
-    ByLabel<int64_t> counts = by_worker.total();
+    SumList<int64_t> counts = by_worker.total();
     counts.resize(labels);
     label_weights_.assign(labels, 1);
     for (size_t label = 0; label < labels; label++) {
@@ -96,7 +96,7 @@ void DerivedScores::weigh_labels(size_t labels) {
 }
 
 void DerivedScores::sum_weights() {
-    TeamSums<ExactSums> sums(team_);
+    TeamSums<SumsByRole<ExactSum>> sums(team_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++) {
             const Role role = training_.role(rows[i]);
@@ -104,7 +104,7 @@ void DerivedScores::sum_weights() {
             (role == Role::train ? sums[worker].trained : sums[worker].held_out).add(loss_weight(rows[i]));
         }
     });
-    const ExactSums total = sums.total();
+    const SumsByRole<ExactSum> total = sums.total();
     train_weight_ = total.trained.value();
     holdout_weight_ = total.held_out.value();
     if (!(train_weight_ > 0)) throw NothingToTrainOn("class_weights is 0 for the labels of all rows to train on");
@@ -163,15 +163,11 @@ void DerivedScores::weigh(const RowList& rows, const BlockSums& sums, Found& fou
 }
 
 SumUnits DerivedScores::units() const {
-    return {.grid = residual_grid_,
-            .shift = training_.shift(),
-            .hessian_unit = std::ldexp(1, -hessian_grid_),
-            .count_scale = training_.scale(),
-            .square_unit = 1,
-            .slack = training_.weighted() ? training_.train_count() >> slack_bits : 0,
-            .first_square = 0,
-            .drifts = false,
-            .exact = true};
+    SumUnits units = training_.units();
+    units.grid = residual_grid_;
+    units.hessian_unit = std::ldexp(1, -hessian_grid_);
+    units.drifts = false;
+    return units;
 }
 
 int64_t DerivedScores::leaf_value(Stats total, const LeafRule& rule) const {

@@ -53,30 +53,6 @@ class DerivedScores : public RowScores {
             return *this;
         }
     };
-    // Sums over rows that are trained on and that are held out.
-    struct ExactSums {
-        ExactSum trained, held_out;
-
-        ExactSums& operator+=(const ExactSums& other) {
-            trained.add(other.trained);
-            held_out.add(other.held_out);
-            return *this;
-        }
-    };
-
-    // Holds a sum for each label.
-    template <class Sum>
-    struct ByLabel : std::vector<Sum> {
-        ByLabel& operator+=(const ByLabel& other) {
-            this->resize(std::max(this->size(), other.size()));
-            for (size_t label = 0; label < other.size(); label++) add((*this)[label], other[label]);
-            return *this;
-        }
-
-      private:
-        static void add(int64_t& sum, int64_t other) { sum += other; }
-        static void add(ExactSum& sum, const ExactSum& other) { sum.add(other); }
-    };
 
     // Takes targets, labels and their weights.
     DerivedScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,
@@ -156,16 +132,10 @@ struct DerivedLoss {
     double (*base)(double mean, uint64_t rows);
 };
 
-class DerivedObjective final : public Objective {
-  public:
-    constexpr DerivedObjective(const ObjectiveFacts& facts, const DerivedLoss& loss) : Objective(facts), loss_(loss) {}
-    uint64_t row_bytes(size_t) const override { return 2 * sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override;
-
-  private:
-    const DerivedLoss loss_;
-};
+// Starts the scores of an objective that has such a loss, which take so many bytes a row.
+std::unique_ptr<RowScores> start_single_scores(const TrainingRows& training, Dataset& dataset,
+                                               const LossOptions& options, ThreadTeam& team, RunContext& context);
+inline constexpr uint64_t single_score_bytes = 2 * sizeof(int64_t);
 
 // Larger targets of losses with e^F in them would have derivatives that no float holds.
 inline constexpr double max_target = 1e30;

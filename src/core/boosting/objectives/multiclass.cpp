@@ -81,13 +81,13 @@ class LabelScores final : public DerivedScores {
 
 // The logarithm of each label's share, which is at least that of half a row.
 void LabelScores::find_bases(const std::vector<std::string>& names) {
-    TeamSums<ByLabel<ExactSum>> by_worker(team_);
+    TeamSums<SumList<ExactSum>> by_worker(team_);
     for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train) by_worker[worker][label_of(rows[i])].add(loss_weight(rows[i]));
     });
-    ByLabel<ExactSum> sums = by_worker.total();
+    SumList<ExactSum> sums = by_worker.total();
     sums.resize(labels_);
     size_t present = 0;
     const double least = 0.5 / static_cast<double>(training_.train_rows());
@@ -135,30 +135,18 @@ DerivedScores::Found LabelScores::sum_losses() {
     return found.total();
 }
 
-constexpr ObjectiveFacts multiclass_facts{
+} // namespace
+
+constinit const Objective multiclass_objective{
     .link = Link::softmax,
     .metrics = {HoldoutMetric::log_loss, HoldoutMetric::accuracy},
     .lightgbm = {{"multiclass", Link::softmax, true}, {"multiclassova", Link::one_vs_all, true}},
     .xgboost = {{"multi:softmax", Link::softmax, true}, {"multi:softprob", Link::softmax, true}},
     .takes_labels = true,
     .is_without_unit = true,
-    .default_max_step = 8};
-
-class Multiclass final : public Objective {
-  public:
-    constexpr Multiclass() : Objective(multiclass_facts) {}
-    uint64_t row_bytes(size_t labels) const override { return (labels + 2) * sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<LabelScores>(training, dataset, options, team, context);
-    }
-};
-
-} // namespace
-
-const Objective& multiclass_objective() {
-    static constinit const Multiclass objective;
-    return objective;
-}
+    .default_max_step = 8,
+    .start = start_scores<LabelScores>,
+    .bytes_of_row = 2 * sizeof(int64_t),
+    .bytes_of_row_and_label = sizeof(int64_t)};
 
 } // namespace btml::boosting

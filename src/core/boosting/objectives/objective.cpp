@@ -6,20 +6,18 @@
 
 namespace btml::boosting {
 
-using GetObjective = const Objective& (*)();
-
 // In the order of ObjectiveNumber.
-#define BTML_OBJECTIVE_GETTER(name) name##_objective,
-static constexpr GetObjective table[] = {squared_objective, BTML_OBJECTIVES(BTML_OBJECTIVE_GETTER)};
+#define BTML_OBJECTIVE_ADDRESS(name) &name##_objective,
+static constexpr const Objective* table[] = {&squared_objective, BTML_OBJECTIVES(BTML_OBJECTIVE_ADDRESS)};
 
 const Objective& objective_of(ObjectiveNumber number) {
-    return table[static_cast<size_t>(number)]();
+    return *table[static_cast<size_t>(number)];
 }
 
 std::pair<const ForeignObjective*, ObjectiveNumber>
-find_objective(std::initializer_list<ForeignObjective> ObjectiveFacts::*library, std::string_view name) {
+find_objective(std::initializer_list<ForeignObjective> Objective::*library, std::string_view name) {
     for (size_t number = 1; number < std::size(table); number++)
-        for (const ForeignObjective& known : table[number]().*library)
+        for (const ForeignObjective& known : table[number]->*library)
             if (known.name == name) return {&known, static_cast<ObjectiveNumber>(number)};
     return {nullptr, ObjectiveNumber::automatic};
 }

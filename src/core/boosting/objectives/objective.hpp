@@ -1,8 +1,8 @@
 // Losses that boosting can minimise.
 //
-// To add one: a file here with a class derived from Objective, which states its facts, and one from RowScores (the
+// To add one: a file here with an Objective, which has all that others ask of it, and how it starts RowScores (the
 // scores of all rows, held on a grid so that every sum is exact), and a line with its name in BTML_OBJECTIVES. Growing,
-// splitting, prediction, metrics and exchange reach a loss through these interfaces only.
+// splitting, prediction, metrics and exchange reach a loss through these two only.
 #pragma once
 
 #include "core/boosting/objectives/link.hpp"
@@ -141,10 +141,7 @@ class DegenerateTarget : public Error {
     std::vector<double> bases_;
 };
 
-class Objective;
-
-// Every objective, in the order of its number: its name, and with "_objective" behind it that of the function in its
-// file which returns it.
+// Every objective, in the order of its number: its name, and with "_objective" behind it that of the Objective.
 // clang-format off
 #define BTML_OBJECTIVES(line) \
     line(squared)    \
@@ -160,14 +157,12 @@ class Objective;
 // clang-format on
 #define BTML_OBJECTIVE_NUMBER(name) name,
 #define BTML_OBJECTIVE_NAME(name) #name,
-#define BTML_OBJECTIVE_FUNCTION(name) const Objective& name##_objective();
 
 enum class ObjectiveNumber : uint8_t {
     automatic, // by the target: squared for numbers, binary for two labels, multiclass for more
     BTML_OBJECTIVES(BTML_OBJECTIVE_NUMBER)
 };
 inline constexpr const char* objective_names[] = {"auto", BTML_OBJECTIVES(BTML_OBJECTIVE_NAME)};
-BTML_OBJECTIVES(BTML_OBJECTIVE_FUNCTION)
 
 // What a loss takes of the options.
 struct LossOptions {
@@ -188,8 +183,8 @@ struct ForeignObjective {
     size_t labels(size_t scores) const { return !has_labels ? 0 : has_scores_by_label(link) ? scores : 2; }
 };
 
-// What goes with an objective.
-struct ObjectiveFacts {
+// What a loss is to others.
+struct Objective {
     // How predictions follow from scores.
     Link link = Link::identity;
     // The metrics of rows held out that go with it. The first is nearest to the loss.
@@ -208,36 +203,43 @@ struct ObjectiveFacts {
     bool is_without_unit = false;
     // What the options are where they say nothing; without one, they do not matter.
     std::optional<double> default_alpha = {}, default_max_step = {};
+    // Returns the scores of all rows before the first tree, and takes what it needs out of the dataset. Errors
+    // out_of_range for a target that the loss is not defined for, or that is too large; DegenerateTarget.
+    std::unique_ptr<RowScores> (*start)(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                        ThreadTeam& team, RunContext& context);
+    // The bytes that those take for each row, for each row and label, and beside.
+    uint64_t bytes_of_row, bytes_of_row_and_label = 0;
+    uint64_t (*other_bytes)(const Dataset& dataset, int threads, RunContext& context) = nullptr;
+    const struct DerivedLoss* loss = nullptr; // of a loss with one score a row
 
     // Says whether each row has a score for each label.
     bool has_scores_by_label() const { return boosting::has_scores_by_label(link); }
     // Says whether predictions are numbers of the target's kind, which may be off by some number.
     bool has_interval() const { return !takes_labels && !ranks; }
-};
-
-class Objective : public ObjectiveFacts {
-  public:
     // Returns the bytes of RowScores for each row, of so many labels.
-    virtual uint64_t row_bytes(size_t labels) const = 0;
+    uint64_t row_bytes(size_t labels) const { return bytes_of_row + labels * bytes_of_row_and_label; }
     // Returns the bytes of RowScores for all rows.
-    virtual uint64_t bytes(const Dataset& dataset, int /*threads*/, RunContext& /*context*/) const {
-        return row_bytes(dataset.labels.size()) * dataset.rows;
+    uint64_t bytes(const Dataset& dataset, int threads, RunContext& context) const {
+        return row_bytes(dataset.labels.size()) * dataset.rows +
+               (other_bytes ? other_bytes(dataset, threads, context) : 0);
     }
-    // Returns the scores of all rows before the first tree, and takes what it needs out of the dataset. Errors
-    // out_of_range for a target that the loss is not defined for, or that is too large; DegenerateTarget.
-    virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                             ThreadTeam& team, RunContext& context) const = 0;
-
-  protected:
-    explicit constexpr Objective(const ObjectiveFacts& facts) : ObjectiveFacts(facts) {}
-    ~Objective() = default; // there is one of each, for ever
 };
+
+// Starts scores of a type that is made of these.
+template <class Scores>
+std::unique_ptr<RowScores> start_scores(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                        ThreadTeam& team, RunContext& context) {
+    return std::make_unique<Scores>(training, dataset, options, team, context);
+}
+
+#define BTML_OBJECTIVE_DECLARATION(name) extern const Objective name##_objective;
+BTML_OBJECTIVES(BTML_OBJECTIVE_DECLARATION)
 
 const Objective& objective_of(ObjectiveNumber number); // of automatic, squared
 
 // Returns what a library calls so, and which objective it is; null where there is none.
 std::pair<const ForeignObjective*, ObjectiveNumber>
-find_objective(std::initializer_list<ForeignObjective> ObjectiveFacts::*library, std::string_view name);
+find_objective(std::initializer_list<ForeignObjective> Objective::*library, std::string_view name);
 
 inline const char* name_of(ObjectiveNumber number) {
     return objective_names[static_cast<size_t>(number)];

@@ -231,7 +231,7 @@ void RankScores::derive(const Query& query, Ranking& ranking, RunContext& contex
 // The loss is 1 − the mean NDCG of the first rows.
 void RankScores::derive_all() {
     TeamSums<Found> found(team_);
-    TeamSums<ExactSums> ndcgs(team_);
+    TeamSums<SumsByRole<ExactSum>> ndcgs(team_);
     const Reservation scratch(context_.memory(), "rows of a query",
                               team_.size() * max_query_rows_ * Ranking::row_bytes);
     std::vector<Ranking> rankings(team_.size());
@@ -258,31 +258,15 @@ void RankScores::derive_all() {
     };
     team_.for_each((queries_.size() + queries_of_item - 1) / queries_of_item, body, [&] { contexts.poll(); });
     choose_grids(found.total());
-    const ExactSums sums = ndcgs.total();
+    const SumsByRole<ExactSum> sums = ndcgs.total();
     train_loss_ = 1 - sums.trained.value() / trained_queries_;
     if (held_queries_ == 0) return;
     holdout_ndcg_ = sums.held_out.value() / held_queries_;
     holdout_loss_ = 1 - *holdout_ndcg_;
 }
 
-constexpr ObjectiveFacts rank_facts{.metrics = {HoldoutMetric::ndcg},
-                                    .lightgbm = {{"lambdarank"}, {"rank_xendcg"}},
-                                    .xgboost = {{"rank:ndcg"}, {"rank:pairwise"}, {"rank:map"}},
-                                    .ranks = true};
-
-class Rank final : public Objective {
-  public:
-    constexpr Rank() : Objective(rank_facts) {}
-    uint64_t row_bytes(size_t) const override { return sizeof(int64_t) + sizeof(Derivative) + sizeof(uint32_t); }
-    uint64_t bytes(const Dataset& dataset, int threads, RunContext& context) const override;
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<RankScores>(training, dataset, options, team, context);
-    }
-};
-
 // Counts the rows of each query.
-uint64_t Rank::bytes(const Dataset& dataset, int threads, RunContext& context) const {
+uint64_t bytes_of_queries(const Dataset& dataset, int threads, RunContext& context) {
     const Buffer<uint32_t>& query = *dataset.query;
     const uint64_t count = query.empty() ? 0 : *std::max_element(query.begin(), query.end()) + uint64_t{1};
     Buffer<uint32_t> rows(context.memory(), "rows by query", count, 0);
@@ -290,15 +274,17 @@ uint64_t Rank::bytes(const Dataset& dataset, int threads, RunContext& context) c
     context.for_each(dataset.rows, 2, [&](uint64_t row) { rows[query[ids[row]]]++; });
     const uint64_t largest = count == 0 ? 0 : *std::max_element(rows.begin(), rows.end());
     const uint64_t lists = std::min(dataset.rows, dataset.holdout_table < 0 ? count : 2 * count);
-    return row_bytes(0) * dataset.rows + lists * sizeof(Query) +
-           static_cast<uint64_t>(threads) * largest * Ranking::row_bytes;
+    return lists * sizeof(Query) + static_cast<uint64_t>(threads) * largest * Ranking::row_bytes;
 }
 
 } // namespace
 
-const Objective& rank_objective() {
-    static constinit const Rank objective;
-    return objective;
-}
+constinit const Objective rank_objective{.metrics = {HoldoutMetric::ndcg},
+                                         .lightgbm = {{"lambdarank"}, {"rank_xendcg"}},
+                                         .xgboost = {{"rank:ndcg"}, {"rank:pairwise"}, {"rank:map"}},
+                                         .ranks = true,
+                                         .start = start_scores<RankScores>,
+                                         .bytes_of_row = sizeof(int64_t) + sizeof(Derivative) + sizeof(uint32_t),
+                                         .other_bytes = bytes_of_queries};
 
 } // namespace btml::boosting

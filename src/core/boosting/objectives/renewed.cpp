@@ -70,17 +70,6 @@ class RenewedScores final : public RowScores {
     }
 
   private:
-    // Sums of weight · loss. Exact, a weight that is a whole number is so many copies of the row.
-    struct Losses {
-        WideSum trained, held_out;
-
-        Losses& operator+=(const Losses& other) {
-            trained.add(other.trained);
-            held_out.add(other.held_out);
-            return *this;
-        }
-    };
-
     int64_t gradient(double residual) const;
     double quantile(const std::vector<const RowSet*>& rows, const RowIndex& index) const;
     double huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, double middle) const;
@@ -151,22 +140,14 @@ double RenewedScores::best_base(const Buffer<double>& target) const {
 
 // The grid goes by the geometric mean of the residuals' magnitudes, which a few far ones hardly move.
 int RenewedScores::grid_of(const Buffer<double>& target) const {
-    struct Exponents {
-        int128 sum = 0, weight = 0;
-        Exponents& operator+=(const Exponents& other) {
-            sum += other.sum;
-            weight += other.weight;
-            return *this;
-        }
-    };
-    TeamSums<Exponents> exponents(team_);
+    TeamSums<WeightedSum<int128>> exponents(team_);
     for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
         const double residual = target[training_.target_row(row)] - base_;
         if (residual == 0) return;
         const int128 weight = training_.weight(row);
         exponents[worker] += {weight * std::ilogb(residual), weight};
     });
-    const Exponents all = exponents.total();
+    const WeightedSum<int128> all = exponents.total();
     if (all.weight == 0) return 0;
     const bool is_below = all.sum % all.weight < 0; // rounded down, whatever the unit
     return residual_bits - static_cast<int>(all.sum / all.weight - int128{is_below});
@@ -188,15 +169,11 @@ void RenewedScores::set_residuals(const Buffer<double>& target) {
 }
 
 SumUnits RenewedScores::units() const {
-    return {.grid = form_.clamps() ? gradient_grid_ : gradient_bits_,
-            .shift = training_.shift(),
-            .hessian_unit = std::ldexp(1, training_.shift() - training_.scale()),
-            .count_scale = training_.scale(),
-            .square_unit = std::ldexp(1, square_shift()),
-            .slack = training_.weighted() ? training_.train_count() >> slack_bits : 0,
-            .first_square = 0,
-            .drifts = false,
-            .exact = true};
+    SumUnits units = training_.units();
+    units.grid = form_.clamps() ? gradient_grid_ : gradient_bits_;
+    units.square_unit = std::ldexp(1, square_shift());
+    units.drifts = false;
+    return units;
 }
 
 int64_t RenewedScores::gradient(double residual) const {
@@ -264,42 +241,24 @@ void RenewedScores::add_weighted(double number, int64_t weight, WideSum& sum) co
 
 double RenewedScores::mean_step(const std::vector<const RowSet*>& rows, const RowIndex& index,
                                 const LeafRule& rule) const {
-    struct Sums {
-        WideSum residuals;
-        int64_t weight = 0;
-        Sums& operator+=(const Sums& other) {
-            residuals.add(other.residuals);
-            weight += other.weight;
-            return *this;
-        }
-    };
-    TeamSums<Sums> by_worker(team_);
+    TeamSums<WeightedSum<WideSum, int64_t>> by_worker(team_);
     for (const RowSet* set : rows)
         index.for_each_list(*set, [&](const RowList& list, int worker) {
             for (size_t i = 0; i < list.count; i++) {
                 const int64_t weight = training_.weight(list[i]);
-                add_weighted(residuals_[list[i]], weight, by_worker[worker].residuals);
+                add_weighted(residuals_[list[i]], weight, by_worker[worker].sum);
                 by_worker[worker].weight += weight;
             }
         });
-    const Sums sums = by_worker.total();
+    const auto total = by_worker.total();
     const double unit = std::ldexp(1, -training_.scale()); // of weights
-    return shrunken_value(sums.residuals.scaled().nearest() * unit, static_cast<double>(sums.weight) * unit, rule);
+    return shrunken_value(total.sum.scaled().nearest() * unit, static_cast<double>(total.weight) * unit, rule);
 }
 
 // The mean of what residuals differ from the middle by, at most delta.
 double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, double middle) const {
-    struct Mean {
-        int128 sum = 0;
-        int64_t weight = 0;
-        Mean& operator+=(const Mean& other) {
-            sum += other.sum;
-            weight += other.weight;
-            return *this;
-        }
-    };
     const int grid = sum_bits - 1 - std::ilogb(delta_);
-    TeamSums<Mean> sums(team_);
+    TeamSums<WeightedSum<int128, int64_t>> sums(team_);
     for (const RowSet* set : rows)
         index.for_each_list(*set, [&](const RowList& list, int worker) {
             for (size_t i = 0; i < list.count; i++) {
@@ -308,7 +267,7 @@ double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const R
                 sums[worker] += {static_cast<int128>(weight) * std::llrint(std::ldexp(difference, grid)), weight};
             }
         });
-    const Mean mean = sums.total();
+    const auto mean = sums.total();
     return std::ldexp(static_cast<double>(mean.sum) / static_cast<double>(mean.weight), -grid);
 }
 
@@ -327,10 +286,11 @@ double RenewedScores::loss(double residual) const {
     return size * size;
 }
 
+// Exact, a weight that is a whole number is so many copies of the row.
 void RenewedScores::sum_losses() {
-    TeamSums<Losses> losses(team_);
+    TeamSums<SumsByRole<WideSum>> losses(team_);
     for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
-        Losses& own = losses[worker];
+        SumsByRole<WideSum>& own = losses[worker];
         for (size_t i = begin; i < end; i++) {
             const auto row = static_cast<uint32_t>(i);
             const Role role = training_.role(row);
@@ -339,7 +299,7 @@ void RenewedScores::sum_losses() {
                          role == Role::train ? own.trained : own.held_out);
         }
     });
-    const Losses all = losses.total();
+    const SumsByRole<WideSum> all = losses.total();
     const auto mean = [](const WideSum& sum, int64_t count) {
         return (sum.scaled() / ScaledNumber(static_cast<double>(count))).nearest();
     };
@@ -371,38 +331,22 @@ double RenewedScores::huber_delta() const {
     return std::max(delta, std::ldexp(1, std::max(-grid_, -1022)));
 }
 
-constexpr ObjectiveFacts absolute_facts{.metrics = {HoldoutMetric::mae, HoldoutMetric::rmse},
-                                        .lightgbm = {{"regression_l1"}, {"mape"}},
-                                        .xgboost = {{"reg:absoluteerror"}},
-                                        .hessian_is_count = true};
-
-constexpr ObjectiveFacts quantile_facts{.metrics = {HoldoutMetric::pinball, HoldoutMetric::rmse, HoldoutMetric::mae},
-                                        .lightgbm = {{"quantile"}},
-                                        .xgboost = {{"reg:quantileerror"}},
-                                        .hessian_is_count = true,
-                                        .default_alpha = median};
-
-constexpr ObjectiveFacts huber_facts{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
-                                     .lightgbm = {{"huber"}, {"fair"}},
-                                     .xgboost = {{"reg:pseudohubererror"}},
-                                     .hessian_is_count = true,
-                                     .default_alpha = 0.9};
-
-class Renewed final : public Objective {
-  public:
-    using GetForm = Form (*)(const LossOptions& options);
-
-    constexpr Renewed(const ObjectiveFacts& facts, GetForm form) : Objective(facts), form_(form) {}
-    uint64_t row_bytes(size_t) const override { return sizeof(double); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<RenewedScores>(form_(options), training, std::move(dataset.target), options.bases, team,
-                                               context);
+Form form_of(const LossOptions& options) {
+    switch (options.objective) {
+    case ObjectiveNumber::quantile:
+        return {Loss::quantile, options.alpha};
+    case ObjectiveNumber::huber:
+        return {Loss::huber, median, options.alpha};
+    default:
+        return {Loss::absolute, median};
     }
+}
 
-  private:
-    const GetForm form_;
-};
+std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                 ThreadTeam& team, RunContext& context) {
+    return std::make_unique<RenewedScores>(form_of(options), training, std::move(dataset.target), options.bases, team,
+                                           context);
+}
 
 } // namespace
 
@@ -413,25 +357,28 @@ std::unique_ptr<RowScores> squared_beside_far_targets(const TrainingRows& traini
                                            context);
 }
 
-const Objective& absolute_objective() {
-    static constinit const Renewed objective(absolute_facts, [](const LossOptions&) {
-        return Form{Loss::absolute, median};
-    });
-    return objective;
-}
+constinit const Objective absolute_objective{.metrics = {HoldoutMetric::mae, HoldoutMetric::rmse},
+                                             .lightgbm = {{"regression_l1"}, {"mape"}},
+                                             .xgboost = {{"reg:absoluteerror"}},
+                                             .hessian_is_count = true,
+                                             .start = start,
+                                             .bytes_of_row = sizeof(double)};
 
-const Objective& quantile_objective() {
-    static constinit const Renewed objective(quantile_facts, [](const LossOptions& options) {
-        return Form{Loss::quantile, options.alpha};
-    });
-    return objective;
-}
+constinit const Objective quantile_objective{
+    .metrics = {HoldoutMetric::pinball, HoldoutMetric::rmse, HoldoutMetric::mae},
+    .lightgbm = {{"quantile"}},
+    .xgboost = {{"reg:quantileerror"}},
+    .hessian_is_count = true,
+    .default_alpha = median,
+    .start = start,
+    .bytes_of_row = sizeof(double)};
 
-const Objective& huber_objective() {
-    static constinit const Renewed objective(huber_facts, [](const LossOptions& options) {
-        return Form{Loss::huber, median, options.alpha};
-    });
-    return objective;
-}
+constinit const Objective huber_objective{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
+                                          .lightgbm = {{"huber"}, {"fair"}},
+                                          .xgboost = {{"reg:pseudohubererror"}},
+                                          .hessian_is_count = true,
+                                          .default_alpha = 0.9,
+                                          .start = start,
+                                          .bytes_of_row = sizeof(double)};
 
 } // namespace btml::boosting

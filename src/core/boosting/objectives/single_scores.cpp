@@ -12,26 +12,15 @@ namespace btml::boosting {
 
 namespace {
 
-// Sums over all training rows.
-struct Slope {
-    ExactSum residual, hessian;
-
-    Slope& operator+=(const Slope& other) {
-        residual.add(other.residual);
-        hessian.add(other.hessian);
-        return *this;
-    }
-};
-
 class SingleScores final : public DerivedScores {
   public:
-    SingleScores(const ObjectiveFacts& facts, const DerivedLoss& loss, const TrainingRows& training, Dataset& dataset,
-                 const LossOptions& options, ThreadTeam& team, RunContext& context)
+    SingleScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,
+                 RunContext& context)
         : DerivedScores(training, dataset, options, team, context),
-          link_(facts.link),
-          loss_(loss),
+          link_(objective_of(options.objective).link),
+          loss_(*objective_of(options.objective).loss),
           scores_(context.memory(), "scores", training.rows()) {
-        check_targets([&](double y) { return loss.holds(y); }, loss.valid_targets);
+        check_targets(loss_.holds, loss_.valid_targets);
         const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
         if (offset) check_offset(*offset);
         if (link_ == Link::exponential) find_far_targets(offset);
@@ -158,7 +147,7 @@ double SingleScores::usual_target(uint32_t row, const Buffer<double>* offset) co
 
 // Returns the score of all rows that is best without offsets.
 double SingleScores::find_base(const Buffer<double>* offset) const {
-    TeamSums<ExactSums> sums(team_);
+    TeamSums<SumsByRole<ExactSum>> sums(team_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train)
@@ -171,7 +160,7 @@ double SingleScores::find_base(const Buffer<double>* offset) const {
 void SingleScores::fit_base(const Buffer<double>& offset) {
     constexpr int max_steps = 2000; // of at most 1, between scores of ±700
     for (int step = 0; step < max_steps; step++) {
-        TeamSums<Slope> sums(team_);
+        TeamSums<WeightedSum<ExactSum>> sums(team_); // of residuals, and as their weight of hessians
         for_each_list([&](const RowList& rows, int worker) {
             DerivativeBlock block;
             block.rows = rows.count;
@@ -184,14 +173,14 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
             loss_.derive(block, options_);
             for (size_t i = 0; i < rows.count; i++) {
                 if (training_.role(rows[i]) != Role::train) continue;
-                sums[worker].residual.add(loss_weight(rows[i]) * block.residuals[i]);
-                sums[worker].hessian.add(loss_weight(rows[i]) * block.hessians[i]);
+                sums[worker].sum.add(loss_weight(rows[i]) * block.residuals[i]);
+                sums[worker].weight.add(loss_weight(rows[i]) * block.hessians[i]);
             }
         });
-        const Slope total = sums.total();
-        const double residual = total.residual.value();
+        const WeightedSum<ExactSum> total = sums.total();
+        const double residual = total.sum.value();
         if (residual == 0) return; // where the hessian may be 0, too
-        const double before = bases_[0], change = residual / total.hessian.value();
+        const double before = bases_[0], change = residual / total.weight.value();
         bases_[0] = rounded(before + std::clamp(change, -1.0, 1.0));
         if (std::fabs(bases_[0] - before) < 1e-9) return;
     }
@@ -243,10 +232,9 @@ double logarithm_of_mean(double mean, uint64_t rows) {
     return logarithm(mean);
 }
 
-std::unique_ptr<RowScores> DerivedObjective::start(const TrainingRows& training, Dataset& dataset,
-                                                   const LossOptions& options, ThreadTeam& team,
-                                                   RunContext& context) const {
-    return std::make_unique<SingleScores>(*this, loss_, training, dataset, options, team, context);
+std::unique_ptr<RowScores> start_single_scores(const TrainingRows& training, Dataset& dataset,
+                                               const LossOptions& options, ThreadTeam& team, RunContext& context) {
+    return start_scores<SingleScores>(training, dataset, options, team, context);
 }
 
 } // namespace btml::boosting

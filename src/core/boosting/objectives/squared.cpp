@@ -40,37 +40,29 @@ TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training,
     return {usual.total().value(), most};
 }
 
-// What no other loss is like is read as this one.
-constexpr ObjectiveFacts squared_facts{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
-                                       .lightgbm = {{"regression"}, {"cross_entropy_lambda", Link::softplus}},
-                                       .xgboost = {{"reg:squarederror"},
-                                                   {"reg:linear"},
-                                                   {"reg:squaredlogerror"},
-                                                   {"binary:logitraw"},
-                                                   {"survival:cox", Link::exponential},
-                                                   {"survival:aft", Link::exponential}},
-                                       .hessian_is_count = true,
-                                       .factorises = true};
-
-class Squared final : public Objective {
-  public:
-    constexpr Squared() : Objective(squared_facts) {}
-    uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                     ThreadTeam& team, RunContext& context) const override {
-        const TargetSizes sizes = sizes_of(dataset.target, training, team);
-        if (sizes.has_far())
-            return squared_beside_far_targets(training, std::move(dataset.target), options.bases, team, context);
-        return std::make_unique<Residuals>(training, std::move(dataset.target), sizes.usual, options, team, context);
-    }
-};
+std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                 ThreadTeam& team, RunContext& context) {
+    const TargetSizes sizes = sizes_of(dataset.target, training, team);
+    if (sizes.has_far())
+        return squared_beside_far_targets(training, std::move(dataset.target), options.bases, team, context);
+    return std::make_unique<Residuals>(training, std::move(dataset.target), sizes.usual, options, team, context);
+}
 
 } // namespace
 
-const Objective& squared_objective() {
-    static constinit const Squared squared;
-    return squared;
-}
+// What no other loss is like is read as this one.
+constinit const Objective squared_objective{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
+                                            .lightgbm = {{"regression"}, {"cross_entropy_lambda", Link::softplus}},
+                                            .xgboost = {{"reg:squarederror"},
+                                                        {"reg:linear"},
+                                                        {"reg:squaredlogerror"},
+                                                        {"binary:logitraw"},
+                                                        {"survival:cox", Link::exponential},
+                                                        {"survival:aft", Link::exponential}},
+                                            .hessian_is_count = true,
+                                            .factorises = true,
+                                            .start = start,
+                                            .bytes_of_row = sizeof(int64_t)};
 
 // Holds what a pass over rows finds out.
 struct Residuals::Passed {
@@ -90,29 +82,9 @@ struct Residuals::Passed {
     }
 };
 
-namespace {
-
-// What the first residuals are like.
-struct Spread {
-    uint128 squares = 0; // Σ weight · residual²
-    uint128 large = 0;   // the weight of those that are not small beside the largest
-
-    Spread& operator+=(const Spread& other) {
-        squares += other.squares;
-        large += other.large;
-        return *this;
-    }
-};
-
-} // namespace
-
 Residuals::Residuals(const TrainingRows& training, Buffer<double> target, double usual, const LossOptions& options,
                      ThreadTeam& team, RunContext& context)
-    : SquaredLoss({.shift = training.shift(),
-                   .scale = training.scale(),
-                   .weight = training.train_count() * training.count_unit(),
-                   .slack = training.weighted() ? training.train_count() >> slack_bits : 0,
-                   .exact = true}),
+    : SquaredLoss(training.units(), training.train_count() * training.count_unit()),
       training_(training),
       team_(team),
       residuals_(context.memory(), "residuals", training.rows()) {
@@ -176,17 +148,17 @@ void Residuals::choose_grid(const Buffer<double>& target, double usual) {
         most = std::max(most, std::fabs(residual(row)));
     });
     if (const double most = magnitudes.total().most; most > 0) {
-        const int trial = 39 - std::ilogb(most); // residuals of 40 bits, whose squares' sum fits 128
-        TeamSums<Spread> spread(team_);
+        const int trial = 39 - std::ilogb(most);      // residuals of 40 bits, whose squares' sum fits 128
+        TeamSums<WeightedSum<uint128>> spread(team_); // Σ weight · residual², and the weight of large residuals
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
             const bool is_large = std::fabs(residual(row)) >= std::ldexp(most, -max_spread_bits);
             spread[worker] +=
                 {product(training_.weigh(row, r), r), is_large ? static_cast<uint128>(training_.weight(row)) : 0};
         });
-        const Spread all = spread.total();
-        grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(all.squares), most);
-        if (total_.weight >= min_packed_weight && 2 * all.large >= static_cast<uint128>(training_.train_count()))
+        const WeightedSum<uint128> all = spread.total();
+        grid_ = grid_for_sums(trial, total_weight_, static_cast<double>(all.sum), most);
+        if (total_weight_ >= min_packed_weight && 2 * all.weight >= static_cast<uint128>(training_.train_count()))
             grid_ = std::min(grid_, packable_bits - 1 - std::ilogb(most));
     }
     TeamSums<Passed> passed(team_);
@@ -276,7 +248,7 @@ void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
 }
 
 void Residuals::coarsen_if_needed() {
-    const double bound = std::sqrt(total_.weight * loss_);
+    const double bound = std::sqrt(total_weight_ * loss_);
     if (bound < std::ldexp(1, max_sum_bits) && bit_width(uint128{largest_}) <= max_residual_bits) return;
     const int bits = std::max(bound > 0 ? std::ilogb(bound) : 0, bit_width(uint128{largest_}) - 1) - sum_bits + 1;
     grid_ -= bits;

@@ -17,49 +17,40 @@
 
 namespace btml::boosting {
 
-// Says what the training rows weigh in all.
-struct TotalWeight {
-    int shift, scale; // as in TrainingRows
-    double weight;    // times 2^shift
-    int64_t slack;    // as in SumUnits
-    bool exact;       // as in SumUnits
-};
-
 // Has what is known of squared loss however the rows are held. Base: Scores or RowScores.
 template <class Base>
 class SquaredLoss : public Base {
   public:
     std::vector<double> bases() const override { return {base_}; } // the training rows' mean
     SumUnits units() const override {
-        return {.grid = grid_ - sum_shift_,
-                .shift = total_.shift,
-                .hessian_unit = std::ldexp(1, total_.shift - total_.scale),
-                .count_scale = total_.scale,
-                .square_unit = std::ldexp(1, square_shift() - 2 * sum_shift_),
-                .slack = total_.slack,
-                .first_square = first_square_,
-                .exact = total_.exact};
+        SumUnits units = weight_units_;
+        units.grid = grid_ - sum_shift_;
+        units.square_unit = std::ldexp(1, square_shift() - 2 * sum_shift_);
+        units.first_square = first_square_;
+        return units;
     }
     int64_t leaf_value(Stats total, const LeafRule& rule) const override {
         if (total.hessian == 0) return 0;
-        const double weight = std::ldexp(total.hessian, total_.shift - total_.scale);
+        const int shift = weight_units_.shift;
+        const double weight = std::ldexp(total.hessian, shift - weight_units_.count_scale);
         return rounded_leaf_value(std::ldexp(total.sum, sum_shift_), weight,
                                   {.learning_rate = rule.learning_rate,
-                                   .l1 = std::ldexp(rule.l1, total_.shift + grid_),
-                                   .l2 = std::ldexp(rule.l2, total_.shift),
+                                   .l1 = std::ldexp(rule.l1, shift + grid_),
+                                   .l2 = std::ldexp(rule.l2, shift),
                                    .lower = std::ldexp(rule.lower, grid_),
                                    .upper = std::ldexp(rule.upper, grid_)});
     }
     double to_number(int64_t value) const override { return std::ldexp(value, -grid_); }
     // Squares of residuals and values within √(2^126 / weight) have sums below 2^128.
     int64_t to_value(double number) const override {
-        return units_of(number, std::ldexp(1, -grid_), std::min(0x1p61, 0x1p63 / std::sqrt(total_.weight)));
+        return units_of(number, std::ldexp(1, -grid_), std::min(0x1p61, 0x1p63 / std::sqrt(total_weight_)));
     }
-    double train_loss() const override { return std::ldexp(static_cast<double>(loss_) / total_.weight, -2 * grid_); }
+    double train_loss() const override { return std::ldexp(static_cast<double>(loss_) / total_weight_, -2 * grid_); }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
 
   protected:
-    explicit SquaredLoss(const TotalWeight& total) : total_(total) {}
+    // units: those of weights. total_weight: of the training rows, times 2^shift.
+    SquaredLoss(const SumUnits& units, double total_weight) : weight_units_(units), total_weight_(total_weight) {}
 
     // usual: the size of usual differences from the median. Far targets raise the mean of squares by so much, and draw
     // the base so far from the others, that the gains of these would pass for what rounding feigns.
@@ -76,7 +67,8 @@ class SquaredLoss : public Base {
                    const ForEachTarget& for_each_target);
     int square_shift() const { return std::max(0, bit_width(loss_) - 61); }
 
-    const TotalWeight total_;
+    const SumUnits weight_units_;
+    const double total_weight_;
     double base_ = 0, first_square_ = 0;
     int grid_ = 0;      // a residual: integer · 2^-grid
     int sum_shift_ = 0; // the grid of sums is coarser by so many bits
@@ -88,30 +80,21 @@ template <class Base>
 template <class ForEachTarget>
 void SquaredLoss<Base>::find_base(const std::vector<double>& given, size_t workers, Peers* peers,
                                   const ForEachTarget& for_each_target) {
-    struct Magnitudes {
-        double trained = 0, any = 0;
-        Magnitudes& operator+=(const Magnitudes& other) {
-            trained = std::max(trained, other.trained);
-            any = larger(any, other.any);
-            return *this;
-        }
-    };
-    TeamSums<Magnitudes> found(workers, peers);
+    TeamSums<SumsByRole<Largest>> found(workers, peers);
     for_each_target([&](double y, int64_t, bool is_trained, int worker) {
-        found[worker] += {is_trained ? std::fabs(y) : 0, std::fabs(y)};
+        (is_trained ? found[worker].trained : found[worker].held_out) += {std::fabs(y)};
     });
-    const Magnitudes largest = found.total();
-    check_targets(largest.any);
+    const SumsByRole<Largest> largest = found.total();
+    check_targets(larger(largest.trained.number, largest.held_out.number));
     if (!given.empty()) base_ = given[0];
-    if (!given.empty() || largest.trained == 0) return;
-    const int scale = scale_for_mean(largest.trained);
-    TeamSums<int128> sums(workers, peers), counts(workers, peers);
+    if (!given.empty() || largest.trained.number == 0) return;
+    const int scale = scale_for_mean(largest.trained.number);
+    TeamSums<WeightedSum<int128>> sums(workers, peers);
     for_each_target([&](double y, int64_t weight, bool is_trained, int worker) {
         if (!is_trained) return;
-        sums[worker] += static_cast<int128>(std::llrint(std::ldexp(y, scale))) * weight;
-        counts[worker] += weight;
+        sums[worker] += {static_cast<int128>(std::llrint(std::ldexp(y, scale))) * weight, weight};
     });
-    base_ = mean_of(sums.total(), counts.total(), scale);
+    base_ = mean_of(sums.total(), scale);
 }
 
 class Residuals : public SquaredLoss<RowScores> {

@@ -26,9 +26,9 @@ int scale_for_mean(double largest_target) {
     return max_sum_bits - 1 - std::ilogb(largest_target);
 }
 
-double mean_of(int128 sum, int128 count, int scale) {
-    const auto whole = static_cast<double>(sum / count);
-    return std::ldexp(whole + static_cast<double>(sum % count) / static_cast<double>(count), -scale);
+double mean_of(const WeightedSum<int128>& sum, int scale) {
+    const auto whole = static_cast<double>(sum.sum / sum.weight);
+    return std::ldexp(whole + static_cast<double>(sum.sum % sum.weight) / static_cast<double>(sum.weight), -scale);
 }
 
 int grid_for_sums(int trial, double total_weight, double squares, double largest) {

@@ -4,6 +4,7 @@
 
 #include "core/base/buffer.hpp"
 #include "core/base/peers.hpp"
+#include "core/boosting/rows/row_sums.hpp"
 #include "core/boosting/rows/stats.hpp"
 
 #include <cmath>
@@ -25,8 +26,8 @@ uint64_t count_other_than_one(const Buffer<double>& weight);
 
 // The scale of targets for which their sum is formed: target · 2^scale is below 2^62.
 int scale_for_mean(double largest_target);
-// sum / count · 2^-scale
-double mean_of(int128 sum, int128 count, int scale);
+// sum / weight · 2^-scale
+double mean_of(const WeightedSum<int128>& sum, int scale);
 
 // The finest grid 2^-g on which every sum of weight · residual starts below 2^sum_bits, by Cauchy and Schwarz:
 // `squares` is Σ weight · residual² on the grid 2^-trial, and no residual is larger than `largest`.
@@ -70,21 +71,6 @@ struct TargetSizes {
 
     // Says whether a grid on which the farthest has a place leaves usual ones too few digits.
     bool has_far() const { return most > std::ldexp(usual, 24); }
-};
-
-// Returns the larger number, NaN when either is.
-inline double larger(double a, double b) {
-    return std::isnan(a) || b <= a ? a : b;
-}
-
-// The largest of some numbers, NaN when one is.
-struct Largest {
-    double number = 0;
-
-    Largest& operator+=(const Largest& other) {
-        number = larger(number, other.number);
-        return *this;
-    }
 };
 
 // x rounded; where it is beyond 2^62, a coarser grid is due.

@@ -57,6 +57,13 @@ class TrainingRows {
     // a small part of the weight. Doubles hold products of so many.
     int bits_for_light_rows() const { return std::clamp(-shift_, 0, 18); }
     double count_unit() const { return count_unit_; } // weight · 2^shift per unit of a count
+    // Returns the units of sums in which a row's hessian is its weight.
+    SumUnits units() const {
+        return {.shift = shift_,
+                .hessian_unit = std::ldexp(1, shift_ - scale_),
+                .count_scale = scale_,
+                .slack = weighted() ? train_count() >> slack_bits : 0};
+    }
 
     uint64_t rows() const { return rows_; } // of the join that are held here
     // Of all rows of the join, those that peers hold included.

@@ -60,17 +60,11 @@ struct Complexes {
     store(from.im, to->im);
 }
 
-// Defines what is worked on at a time: eight numbers, or a spectrum.
+// What is worked on at a time: eight numbers, or a spectrum, and how many columns that takes.
 template <class Value>
-struct Taken {
-    using Type = Lanes;
-    static constexpr size_t columns = lanes;
-};
-template <>
-struct Taken<Spectrum::Value> {
-    using Type = Complexes;
-    static constexpr size_t columns = 1;
-};
+using Taken = std::conditional_t<std::is_same_v<Value, double>, Lanes, Complexes>;
+template <class Value>
+constexpr size_t columns_taken = std::is_same_v<Value, double> ? lanes : 1;
 
 [[gnu::always_inline]] inline void fill(double from, Lanes& to) {
     to = Lanes{} + from;
@@ -96,7 +90,7 @@ struct Taken<Spectrum::Value> {
     load(factor.values + (factor.index ? factor.index[i] : i), to);
 }
 
-template <class Value, class Register = typename Taken<Value>::Type>
+template <class Value, class Register = Taken<Value>>
 [[gnu::always_inline]] inline void product_of(std::span<const Factor<Value>> factors, const Value* scale, size_t i,
                                               Register& product) {
     size_t f = 0;
@@ -116,8 +110,8 @@ template <class Value, class Register = typename Taken<Value>::Type>
 template <bool add, class Value>
 [[gnu::always_inline]] inline void multiply_all(Value* out, const Value* scale, std::span<const Factor<Value>> factors,
                                                 size_t width) {
-    for (size_t i = 0; i < width; i += Taken<Value>::columns) {
-        typename Taken<Value>::Type product{}, sum{};
+    for (size_t i = 0; i < width; i += columns_taken<Value>) {
+        Taken<Value> product{}, sum{};
         product_of(factors, scale, i, product);
         if (add) {
             load(out + i, sum);
@@ -132,9 +126,9 @@ template <class Value>
 [[gnu::always_inline]] inline void
 multiply_all_without_each(Value* out, const Value* scale, std::span<const Factor<Value>> factors,
                           std::span<const Factor<Value>> left_out, size_t width, bool add) {
-    using Register = typename Taken<Value>::Type;
+    using Register = Taken<Value>;
     Register values[max_left_out], before[max_left_out];
-    for (size_t i = 0; i < width; i += Taken<Value>::columns) {
+    for (size_t i = 0; i < width; i += columns_taken<Value>) {
         Register product{}, after{}, sum{};
         product_of(factors, scale, i, product);
         for (size_t f = 0; f < left_out.size(); f++) {

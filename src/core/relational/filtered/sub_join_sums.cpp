@@ -113,9 +113,9 @@ uint64_t SubJoinSums::place_sums() {
     return sums;
 }
 
-void SubJoinSums::ask(const Targets& to) {
+void SubJoinSums::ask(const std::vector<Target>& to) {
     for (size_t t = 0; t < tables_.size(); t++) {
-        tables_[t].is_asked = !to.counts.empty() && (to.counts[t] || to.sums[t] || to.squares[t]);
+        tables_[t].is_asked = !to.empty() && to[t].is_asked();
         tables_[t].is_asked_below = false;
     }
     const auto look = [&](size_t t) {
@@ -307,26 +307,9 @@ void SubJoinSums::send_down(size_t t, size_t e) {
     });
 }
 
-namespace {
-
-struct RowWriter {
-    double *counts, *sums, *squares;
-
-    RowWriter(const SubJoinSums::Targets& to, size_t t)
-        : counts(to.counts[t]), sums(to.sums[t]), squares(to.squares[t]) {}
-    void write(RowId row, const SubJoinSums::Moments& moments) const {
-        if (counts) counts[row] = moments.count;
-        if (sums) sums[row] = moments.sum;
-        if (squares) squares[row] = moments.squares;
-    }
-};
-
-} // namespace
-
-void SubJoinSums::write_held(const Selection& selection, size_t t, const Targets& to) {
+void SubJoinSums::write_held(const Selection& selection, size_t t, const Target& to) {
     const OfTable& table = tables_[t];
     const RowClasses& classes = sub_join_.classes(t);
-    const RowWriter writer(to, t);
     const Buffer<double>&values = filtered().values, &centers = sub_join_.centers();
     for_ranges(filtered().team, filtered().table(t).groups(), steps_of_row * filtered().table(t).rows,
                [&](uint64_t begin, uint64_t end, int) {
@@ -337,28 +320,26 @@ void SubJoinSums::write_held(const Selection& selection, size_t t, const Targets
                            const uint32_t number = classes.of(row);
                            const double weight = (rows.weights ? rows.weights[row] : 1) * away;
                            const Moments& found = table.found[number];
-                           writer.write(row, is_value_table(t)
-                                                 ? moments_of(weight, values[row] - centers[number]) * found
-                                                 : weight * found);
+                           to.write(row, is_value_table(t) ? moments_of(weight, values[row] - centers[number]) * found
+                                                           : weight * found);
                        });
                    }
                });
 }
 
-void SubJoinSums::write_other(const Selection& selection, size_t t, const Targets& to) {
+void SubJoinSums::write_other(const Selection& selection, size_t t, const Target& to) {
     const OfTable& table = tables_[t];
     const GroupedTable& grouped = filtered().table(t);
-    const RowWriter writer(to, t);
     for_ranges(filtered().team, grouped.groups(), steps_of_row * grouped.rows, [&](uint64_t begin, uint64_t end, int) {
         for (uint64_t g = begin; g < end; g++) {
             const Moments found = product_from_away(t, g, none) * table.down[grouped.edges[table.toward].key[g]];
             const kernels::GroupRows rows = filtered().selected(selection, t, g);
-            for_each_row(rows, [&](RowId row) { writer.write(row, (rows.weights ? rows.weights[row] : 1) * found); });
+            for_each_row(rows, [&](RowId row) { to.write(row, (rows.weights ? rows.weights[row] : 1) * found); });
         }
     });
 }
 
-void SubJoinSums::write(const Selection& selection, const Targets& to) {
+void SubJoinSums::write(const Selection& selection, const std::vector<Target>& to) {
     ask(to);
     send_all_up(selection);
     sum_cells();
@@ -368,11 +349,11 @@ void SubJoinSums::write(const Selection& selection, const Targets& to) {
     };
     for (const size_t t : sub_join_.held()) {
         pass_on(t);
-        if (tables_[t].is_asked) write_held(selection, t, to);
+        if (tables_[t].is_asked) write_held(selection, t, to[t]);
     }
     for (const size_t t : others_) {
         pass_on(t);
-        if (tables_[t].is_asked) write_other(selection, t, to);
+        if (tables_[t].is_asked) write_other(selection, t, to[t]);
     }
 }
 

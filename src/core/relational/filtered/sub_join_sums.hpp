@@ -29,9 +29,16 @@ class SubJoinSums {
                     a.count * b.squares + 2 * a.sum * b.sum + a.squares * b.count};
         }
     };
-    // By table, null where it is not asked for: by row Σ weight, Σ weight · residual, Σ weight · residual².
-    struct Targets {
-        std::vector<double*> counts, sums, squares;
+    // Of a table, null where it is not asked for: by row Σ weight, Σ weight · residual, Σ weight · residual².
+    struct Target {
+        double *counts, *sums, *squares;
+
+        bool is_asked() const { return counts || sums || squares; }
+        void write(RowId row, const Moments& moments) const {
+            if (counts) counts[row] = moments.count;
+            if (sums) sums[row] = moments.sum;
+            if (squares) squares[row] = moments.squares;
+        }
     };
 
     // The sub-join must outlive it.
@@ -39,8 +46,8 @@ class SubJoinSums {
 
     // Looks at the sub-join's tables and cells again, after they have changed.
     void update();
-    // Writes the moments of the selected rows, over the selected rows of the join that each is part of.
-    void write(const Selection& selection, const Targets& to);
+    // Writes the moments of the selected rows, over the selected rows of the join that each is part of. to: by table.
+    void write(const Selection& selection, const std::vector<Target>& to);
     Moments total(const Selection& selection);
 
   private:
@@ -78,7 +85,7 @@ class SubJoinSums {
     Chunk chunk_of(uint64_t begin, uint64_t end) const;
     static Chunk both(const Chunk& a, const Chunk& b);
     uint64_t place_sums();
-    void ask(const Targets& to);
+    void ask(const std::vector<Target>& to);
 
     void weigh_groups(const Selection& selection, size_t table);
     void weigh_classes(const Selection& selection, size_t table);
@@ -91,8 +98,8 @@ class SubJoinSums {
     void add_chunks(size_t column);
     Moments of_class(size_t table, uint32_t number) const;
     void send_down(size_t table, size_t edge);
-    void write_held(const Selection& selection, size_t table, const Targets& to);
-    void write_other(const Selection& selection, size_t table, const Targets& to);
+    void write_held(const Selection& selection, size_t table, const Target& to);
+    void write_other(const Selection& selection, size_t table, const Target& to);
 
     const SubJoin& sub_join_;
     std::vector<OfTable> tables_;

@@ -23,28 +23,6 @@ struct NoFactors {
     }
 };
 
-// Adds up the rows of the root.
-template <Semiring S>
-class Total {
-  public:
-    void add(typename S::Value x) { sum_ = S::add(sum_, x); }
-    typename S::Value value() const { return sum_; }
-
-  private:
-    typename S::Value sum_ = S::zero();
-};
-
-// Sums of numbers are exact, whatever the order of the rows.
-template <>
-class Total<SumProduct> {
-  public:
-    void add(double x) { sum_.add(x); }
-    double value() const { return sum_.nearest(); }
-
-  private:
-    ExactSum sum_;
-};
-
 template <Semiring S, class FactorsOf>
 class InsideOut {
   public:
@@ -65,13 +43,23 @@ class InsideOut {
         for (size_t i = tree_.order.size(); i-- > 1;) send_up(tree_.order[i]);
     }
 
-    // ⊕ over the join's rows of ⊗ over the tables of φ_t; the identity of ⊕ for the empty join.
+    // ⊕ over the join's rows of ⊗ over the tables of φ_t; the identity of ⊕ for the empty join. Sums of numbers are
+    // exact, whatever the order of the root's rows.
     Value total() {
-        Total<S> total;
+        constexpr bool is_exact = std::is_same_v<S, SumProduct>;
+        std::conditional_t<is_exact, ExactSum, Value> total{};
+        if constexpr (!is_exact) total = S::zero();
         for_each_block(tree_.root(), [&](uint64_t, uint64_t n, const Value* values) {
-            for (uint64_t i = 0; i < n; i++) total.add(values[i]);
+            for (uint64_t i = 0; i < n; i++)
+                if constexpr (is_exact)
+                    total.add(values[i]);
+                else
+                    total = S::add(total, values[i]);
         });
-        return total.value();
+        if constexpr (is_exact)
+            return total.nearest();
+        else
+            return total;
     }
 
     // Returns the same for each row of a table, over the join's rows that it takes part in. Tables other than the root

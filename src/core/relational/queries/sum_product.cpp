@@ -129,20 +129,15 @@ double total(const Join& join, const Factors& factors, RunContext& context) {
 
 // The semiring that finds the rows whose finite factors have no finite product where ⊕ of S may pass over them: a
 // minimum or a maximum over the sums that overflow to its own identity, and a sum over two products that cancel.
-template <Semiring S>
-struct LargestOf {};
-template <>
-struct LargestOf<SumProduct> {
-    using Semiring = MaxAbsProduct;
-};
-template <>
-struct LargestOf<MinPlus> {
-    using Semiring = MaxPlus;
-};
-template <>
-struct LargestOf<MaxPlus> {
-    using Semiring = MinPlus;
-};
+constexpr MaxAbsProduct largest_of(SumProduct) {
+    return {};
+}
+constexpr MaxPlus largest_of(MinPlus) {
+    return {};
+}
+constexpr MinPlus largest_of(MaxPlus) {
+    return {};
+}
 
 // No product of one factor of each of these tables overflows where all finite ones are at most so large.
 template <Semiring S>
@@ -180,9 +175,9 @@ bool hold_larger(const Factors& factors, double safe, RunContext& context) {
 // Error out_of_range where the finite factors of a row have no finite product, as the row by itself would have it.
 template <Semiring S>
 void check_rows(const Join& join, const Factors& factors, RunContext& context) {
-    if constexpr (requires { typename LargestOf<S>::Semiring; }) {
+    if constexpr (requires { largest_of(S{}); }) {
         if (hold_larger(factors, safe_factor<S>(factors.size()), context))
-            total<typename LargestOf<S>::Semiring>(join, factors, context);
+            total<decltype(largest_of(S{}))>(join, factors, context);
     }
 }
 

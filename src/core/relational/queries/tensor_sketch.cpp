@@ -61,9 +61,11 @@ void transform_group(const HashedRows& hashed, uint64_t group, const Frequencies
 
 constexpr uint32_t not_transformed = UINT32_MAX;
 
+} // namespace
+
 // The groups of a table that have so many rows that one fast Fourier transform of them all costs less than adding the
 // rows up frequency by frequency.
-struct TransformedGroups {
+struct TensorSketch::TransformedGroups {
     Buffer<uint32_t> numbers;        // of every group, or not_transformed
     Buffer<uint32_t> groups;         // by number
     Buffer<Spectrum::Value> spectra; // all blocks of frequencies of the first group, then those of the second and so on
@@ -81,25 +83,19 @@ struct TransformedGroups {
     }
 };
 
-} // namespace
-
-struct TensorSketch::Transforms {
-    std::vector<TransformedGroups> tables;
-};
-
 // The factors of the query for one block of frequencies.
 struct TensorSketch::BlockFactors {
     const TensorSketch& sketch;
     const Factors& factors;
-    const Transforms& transforms;
+    const std::vector<TransformedGroups>& transforms; // by table
     uint64_t block;
 
     template <class Body>
     void visit(int table, Body&& body) const {
         const HashedRows& hashed = sketch.tables_[table];
         const RootsOfUnity& roots = sketch.roots_;
-        const uint32_t* const numbers = transforms.tables[table].numbers.data();
-        const Spectrum::Value* const spectra = transforms.tables[table].spectra.data() + block;
+        const uint32_t* const numbers = transforms[table].numbers.data();
+        const Spectrum::Value* const spectra = transforms[table].spectra.data() + block;
         const uint64_t blocks = sketch.frequencies_.blocks();
         ColumnFactors<SumProduct>{factors}.visit(table, [&](auto&& phi) {
             body([&](RowId group) {
@@ -197,18 +193,17 @@ double TensorSketch::estimated_seconds() const {
     return (for_rows * frequencies_.blocks() + transforms) / team_.size();
 }
 
-TensorSketch::Transforms TensorSketch::transform_groups(const Factors& factors) {
-    Transforms transforms;
+std::vector<TensorSketch::TransformedGroups> TensorSketch::transform_groups(const Factors& factors) {
+    std::vector<TransformedGroups> transforms;
     const uint64_t least = min_rows();
-    for (const HashedRows& hashed : tables_)
-        transforms.tables.emplace_back(hashed, least, frequencies_, context_.memory());
+    for (const HashedRows& hashed : tables_) transforms.emplace_back(hashed, least, frequencies_, context_.memory());
     const auto is_empty = [](const TransformedGroups& chosen) { return chosen.groups.empty(); };
-    if (std::all_of(transforms.tables.begin(), transforms.tables.end(), is_empty)) return transforms;
+    if (std::all_of(transforms.begin(), transforms.end(), is_empty)) return transforms;
     std::vector<FourierTransform> fourier = one_for_each_thread();
     ThreadTeam team(context_, static_cast<int>(fourier.size()));
     WorkerContexts contexts(context_, team.size(), 0, what);
     for (size_t t = 0; t < tables_.size(); t++) {
-        TransformedGroups& chosen = transforms.tables[t];
+        TransformedGroups& chosen = transforms[t];
         ColumnFactors<SumProduct>{factors}.visit(t, [&](auto&& phi) {
             team.for_each(chosen.groups.size(), [&](size_t number, int worker) {
                 contexts.run(worker, [&](RunContext& context) {
@@ -222,7 +217,7 @@ TensorSketch::Transforms TensorSketch::transform_groups(const Factors& factors) 
 }
 
 double TensorSketch::squared_norm(const Factors& factors) {
-    const Transforms transforms = transform_groups(factors);
+    const std::vector<TransformedGroups> transforms = transform_groups(factors);
     WorkerContexts contexts(context_, team_.size(), query_bytes(), what);
     Buffer<double> norms(context_.memory(), what, frequencies_.blocks());
     std::atomic<uint64_t> done{0};

@@ -65,10 +65,10 @@ class TensorSketch {
     double squared_norm(const Factors& factors);
 
   private:
-    struct Transforms;
+    struct TransformedGroups;
     struct BlockFactors;
 
-    Transforms transform_groups(const Factors& factors);
+    std::vector<TransformedGroups> transform_groups(const Factors& factors); // by table
     // A transform for each thread, fewer where they would take more than half of the memory that is left.
     std::vector<FourierTransform> one_for_each_thread();
 
