@@ -1,4 +1,4 @@
-// Trains processes on rows that are read already, of targets as they are given.
+// Trains Gaussian processes on rows that are read already, of targets as they are given.
 #pragma once
 
 #include "core/gp/additive/sum_training.hpp"

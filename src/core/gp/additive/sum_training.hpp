@@ -3,7 +3,7 @@
 // Every member has a random shift of the grid, a random part of the features, and a greedy bit order from a sample of
 // the rows. Then all weights and the noise are learned together, by the steps of a minorise–maximise algorithm for
 // variance components (Zhou, Hu, Qiao, Cho, Zhou: MM Algorithms for Variance Components Models, 2019) in which traces
-// are estimated from samples of the process. A last solution serves the mean, and samples for the variance.
+// are estimated from samples of the gp. A last solution serves the mean, and samples for the variance.
 #pragma once
 
 #include "core/gp/additive/sum_model.hpp"

@@ -1,4 +1,4 @@
-// Chooses the rows that a sparse process goes by.
+// Chooses the rows that a sparse gp goes by.
 #pragma once
 
 #include "core/base/buffer.hpp"

@@ -1,4 +1,4 @@
-// What a sparse process knows of its rows: sums of products of their covariances with its inducing points.
+// What a sparse gp knows of its rows: sums of products of their covariances with its inducing points.
 #pragma once
 
 #include "core/algebra/cholesky.hpp"

@@ -1,4 +1,4 @@
-// Joint draws of the latent function of a sparse process.
+// Joint draws of the latent function of a sparse gp.
 #pragma once
 
 #include "core/gp/sparse/sparse_model.hpp"

@@ -154,7 +154,7 @@ double SparseTrainer::left_out_nll(const SparseModel::Parts& parts, const Collap
     return left_out_score(leave_rows_out(parts, collapsed.inverse(), rows, team_, context_), context_).mean_nll;
 }
 
-// Few inducing points explain less than the process would, and the bound takes the rest for noise twice: it is chosen
+// Few inducing points explain less than the gp would, and the bound takes the rest for noise twice: it is chosen
 // by what rows say of others.
 void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts) {
     const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());

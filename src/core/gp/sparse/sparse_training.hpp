@@ -1,4 +1,4 @@
-// Trains a sparse process: learns the kernel from some rows, chooses inducing rows, moves them and the kernel to where
+// Trains a sparse gp: learns the kernel from some rows, chooses inducing rows, moves them and the kernel to where
 // all rows are likeliest, then reads all rows once.
 #pragma once
 
