@@ -199,15 +199,15 @@ bool Trainer::sum_fits(const SumTraining& training) const {
 }
 
 // Makes the candidate of a posterior with its scores on the scale.
-template <class Found>
-Trained Trainer::trained_as(Found found, double noise) {
+template <class Posterior>
+Trained Trainer::trained_as(Fitted<Posterior> fitted, double noise) {
     Trained trained = empty_model();
     Model& model = trained.result.model;
-    model.leave_one_out = spread_.in_units(found.leave_one_out);
-    model.evaluations = found.evaluations;
+    model.leave_one_out = spread_.in_units(fitted.leave_one_out);
+    model.evaluations = fitted.evaluations;
     model.noise = noise;
-    model.posterior = std::move(found.model);
-    trained.left_out = std::move(found.left_out);
+    model.posterior = std::move(fitted.model);
+    trained.left_out = std::move(fitted.left_out);
     score_model(trained);
     return trained;
 }

@@ -88,7 +88,7 @@ void LocalSearch::consider(Candidate candidate) {
     evaluator_.sort(candidate.order);
     double value = evaluator_.likelihood(kernel);
     if (value < best_.negative_log_likelihood + promising && evaluator_.left() > 0) {
-        KernelFit fit = evaluator_.fit(kernel, evaluations_of_trial);
+        OrderedKernel fit = evaluator_.fit(kernel, evaluations_of_trial);
         if (fit.negative_log_likelihood < value) {
             kernel = std::move(fit.kernel);
             value = fit.negative_log_likelihood;
@@ -103,7 +103,7 @@ void LocalSearch::consider(Candidate candidate) {
 // Fits the kernel of the best order, which must be the one that was sorted last.
 void LocalSearch::fit(int evaluations) {
     if (evaluator_.left() == 0) return;
-    KernelFit fit = evaluator_.fit(best_.kernel, evaluations);
+    OrderedKernel fit = evaluator_.fit(best_.kernel, evaluations);
     if (!(fit.negative_log_likelihood < best_.negative_log_likelihood)) return;
     best_.kernel = std::move(fit.kernel);
     best_.negative_log_likelihood = fit.negative_log_likelihood;

@@ -18,12 +18,7 @@ struct SparseTraining {
     std::span<const double> given = {};
 };
 
-struct TrainedSparse {
-    SparseModel model;
-    LeaveOneOut leave_one_out;                // of 50,000 rows at most
-    uncertainty::StandardisedErrors left_out; // of these
-    uint64_t evaluations;
-};
+using TrainedSparse = Fitted<SparseModel>; // rows left out are 50,000 at most
 
 // Targets are standardised. The same bits for any number of threads. Errors: invalid_argument where no feature varies;
 // or no point that is given is like any row; those of Coordinates; memory_limit.
