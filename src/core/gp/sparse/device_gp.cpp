@@ -60,7 +60,7 @@ btml_cuda_rows DeviceGp::load(const SmoothRows& rows, size_t begin, size_t end) 
     targets_.resize(count);
     std::vector<double> point(width);
     for (size_t i = 0; i < count; i++) {
-        rows.points.read(begin + i, point.data());
+        rows.read(begin + i, point.data());
         kernel_.scale(point.data(), points_.data() + i * width);
         roots_[i] = std::sqrt(rows.weight(begin + i));
         targets_[i] = roots_[i] * rows.targets[begin + i];
