@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gp/outside.hpp"
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 
 #include <functional>
 
