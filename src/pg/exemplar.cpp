@@ -233,7 +233,7 @@ Datum accumulate(FunctionCallInfo fcinfo, bool ids_are_numbers, const ReadId& re
     const bool has_id = !arguments.is_null(1);
     const std::string id = has_id ? read_id(arguments) : std::string();
     BackendContext context;
-    state->content().add({id, has_id, x}, k, ids_are_numbers, context);
+    state->content().add({.x = x, .id = id, .has_id = has_id}, k, ids_are_numbers, context);
     return state->datum();
 }
 

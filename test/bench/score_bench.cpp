@@ -46,7 +46,7 @@ void exact(benchmark::State& state, ScoreKind kind) {
     const ScoreForm form(kind, {}, dimensions);
     std::vector<Bandwidths> bandwidths;
     for (int64_t i = 0; i < state.range(2); i++) bandwidths.push_back({0.2 * std::pow(1.1, i), 0.3});
-    for (auto _ : state) benchmark::DoNotOptimize(exact_scores(form, rows, bandwidths, team, context).front().score);
+    for (auto _ : state) benchmark::DoNotOptimize(exact_scores(form, rows, bandwidths, team, context).front().value);
     state.SetItemsProcessed(state.iterations() * state.range(0) * (state.range(0) - 1) * state.range(2));
 }
 

@@ -1,7 +1,7 @@
 // Bytes of an encoding and a trie from anywhere: they decode, or are refused; what decodes can be used and encodes to
 // the same bytes.
 #include "core/gp/tree/joint_posterior.hpp"
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 
 #include <cstdlib>
 

@@ -49,7 +49,7 @@ typedef struct btml_cuda_gp {
     const double *inducing; /* [count][width], as SmoothKernel::scale makes them */
 } btml_cuda_gp;
 
-/* Rows beside a process: k are a row's covariances with the inducing points, times its root. */
+/* Rows beside a sparse gp: k are a row's covariances with the inducing points, times its root. */
 typedef struct btml_cuda_rows {
     uint64_t rows;
     const double *points; /* [row][width], as SmoothKernel::scale makes them */
@@ -57,7 +57,7 @@ typedef struct btml_cuda_rows {
 } btml_cuda_rows;
 
 /* max_rows: how many rows the functions below may be given. */
-const char *btml_cuda_open_gp(const btml_cuda_gp *process, void **gp, uint64_t *max_rows);
+const char *btml_cuda_open_gp(const btml_cuda_gp *model, void **gp, uint64_t *max_rows);
 /* Sums v v' (the lower triangle of [count][count]) and target * v over the rows that are added, where v solves Lv = k.
  * factor: L, the lower triangle of [count][count]. Begins with 0 and takes what was added. */
 const char *btml_cuda_begin_moments(void *gp, const double *factor);

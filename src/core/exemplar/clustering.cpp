@@ -1,6 +1,6 @@
 #include "core/exemplar/clustering.hpp"
 
-#include "core/exemplar/near_rows.hpp"
+#include "core/exemplar/row_loops.hpp"
 
 #include "core/numbers/rng.hpp"
 #include "core/numbers/usual_range.hpp"

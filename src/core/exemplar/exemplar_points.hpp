@@ -49,10 +49,10 @@ class PointSet {
     std::span<const double> x(size_t i) const { return {x_.data() + i * width_, width_}; }
     uint64_t number(size_t i) const { return kept_[i].number; }
     std::string_view id(size_t i) const { return {ids_[i].data(), ids_[i].size()}; } // needs Keep::all
-    bool has_id(size_t i) const { return flags_[i].has_id; }
+    bool has_id(size_t i) const { return kept_[i].has_id; }
     void set_weight(size_t i, double weight) { kept_[i].weight = weight; }
-    void let_stand_for_others(size_t i) { flags_[i].stands_for_others = true; }
-    bool stands_for_others(size_t i) const { return flags_[i].stands_for_others; }
+    void let_stand_for_others(size_t i) { kept_[i].stands_for_others = true; }
+    bool stands_for_others(size_t i) const { return kept_[i].stands_for_others; }
     double target(size_t i) const { return kept_[i].target; }
     double weight(size_t i) const { return kept_[i].weight; }
     std::span<const std::byte> value(size_t i) const {
@@ -66,15 +66,12 @@ class PointSet {
     struct Kept {
         uint64_t number;
         double target, weight;
-    };
-    struct Flags {
         bool has_id, stands_for_others;
     };
 
     Keep keep_;
     size_t width_ = 0;
     Buffer<Kept> kept_;
-    Buffer<Flags> flags_;
     Buffer<double> x_;
     Reservation held_; // counts what the vectors of buffers take besides
     std::vector<Buffer<std::byte>> values_;

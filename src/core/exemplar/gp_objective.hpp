@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/exemplar/exemplar_objective.hpp"
-#include "core/exemplar/product.hpp"
+#include "core/exemplar/row_loops.hpp"
 #include "core/exemplar/row_weights.hpp"
 
 namespace btml::exemplar {

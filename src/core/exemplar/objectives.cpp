@@ -6,7 +6,7 @@ namespace btml::exemplar {
 
 namespace {
 
-// F_H: ½ log det(I + K_AA / σ²) is what observing the exemplars tells of the process (the paper's 3.3 in a monotone
+// F_H: ½ log det(I + K_AA / σ²) is what observing the exemplars tells of the gp (the paper's 3.3 in a monotone
 // form). Validation rows have no part in it.
 class Information : public GpObjective {
   public:

@@ -27,7 +27,7 @@ uint64_t bits_of(double x) {
     return std::bit_cast<uint64_t>(x == 0 ? 0.0 : x);
 }
 
-uint64_t hash_of(const SampledRow& row) {
+uint64_t hash_of(const Point& row) {
     uint64_t hash = mix64(row.has_id ? row.id.size() + 1 : 0);
     for (size_t i = 0; i < row.id.size(); i += sizeof(uint64_t)) {
         uint64_t word = 0;
@@ -70,7 +70,7 @@ void RowSample::set_shape(int k, size_t width, bool ids_are_numbers) {
     ids_are_numbers_ = ids_are_numbers;
 }
 
-void RowSample::add(const SampledRow& row, int k, bool ids_are_numbers, RunContext& context) {
+void RowSample::add(const Point& row, int k, bool ids_are_numbers, RunContext& context) {
     for (const double x : row.x)
         if (!std::isfinite(x))
             throw Error(ErrorCode::out_of_range,
@@ -96,7 +96,7 @@ std::byte* RowSample::add_entry(size_t bytes) {
     return log_.data() + begin;
 }
 
-void RowSample::keep(uint64_t hash, uint64_t copies, const SampledRow& row) {
+void RowSample::keep(uint64_t hash, uint64_t copies, const Point& row) {
     std::byte* to = put(put(add_entry(row_bytes + row.id.size() + row.x.size() * sizeof(double)), hash), copies);
     to = put(put(to, static_cast<uint8_t>(row.has_id)), static_cast<uint32_t>(row.id.size()));
     to = std::copy_n(reinterpret_cast<const std::byte*>(row.id.data()), row.id.size(), to);
@@ -170,10 +170,11 @@ void RowSample::prune(RunContext& context) {
 }
 
 // Puts its coordinates into x.
-SampledRow RowSample::row_of(const Entry& entry, std::vector<double>& x) {
+Point RowSample::row_of(const Entry& entry, uint64_t copies, std::vector<double>& x) {
     Reader reader(entry.coordinates);
     for (double& value : x) value = reader.get_double();
-    return {entry.id, entry.has_id, x};
+    return {
+        .number = entry.hash, .x = x, .weight = static_cast<double>(copies), .id = entry.id, .has_id = entry.has_id};
 }
 
 void RowSample::append(const RowSample& other, RunContext& context) {
@@ -193,12 +194,7 @@ Selection RowSample::select(RunContext& context) const {
     std::vector<double> x(width_);
     for (const Place& place : sample(context.memory(), context)) {
         const Entry entry = entry_at(place.offset);
-        const SampledRow row = row_of(entry, x);
-        points.append({.number = place.hash,
-                       .x = row.x,
-                       .weight = static_cast<double>(place.copies),
-                       .id = row.id,
-                       .has_id = row.has_id});
+        points.append(row_of(entry, place.copies, x));
         context.worked(entry.bytes.size());
     }
     Options options;
@@ -251,10 +247,11 @@ RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budge
         const bool has_id = reader.get_bool();
         const std::string id = reader.get_string();
         for (double& value : x) value = reader.get_finite();
-        if (hash != hash_of({id, has_id, x})) corrupt_model("A row has another's hash.");
+        const Point row{.x = x, .id = id, .has_id = has_id};
+        if (hash != hash_of(row)) corrupt_model("A row has another's hash.");
         if (copies == 0 || copies > sample.rows_ - copies_of_all) corrupt_model("Its rows have too many copies.");
         copies_of_all += copies;
-        sample.keep(hash, copies, {id, has_id, x});
+        sample.keep(hash, copies, row);
         context.worked(row_bytes + id.size() + x.size() * sizeof(double));
     }
     reader.finish();

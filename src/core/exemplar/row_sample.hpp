@@ -5,12 +5,6 @@
 
 namespace btml::exemplar {
 
-struct SampledRow {
-    std::string_view id;
-    bool has_id;
-    std::span<const double> x;
-};
-
 // Keeps the rows with the smallest hashes (bottom-k sketch; Cohen, Kaplan: Summarizing data using bottom-k sketches,
 // 2007), which are a uniform sample of the distinct rows, each with the number of its copies. Zeros lose their sign, so
 // that equal rows are the same bytes. The state of a small group is small.
@@ -23,9 +17,10 @@ class RowSample {
 
     explicit RowSample(MemoryBudget& budget) : log_(budget, "rows of an aggregate") {}
 
-    // Throws invalid_argument for another k, or another number of coordinates, than of earlier rows, for a k that is
-    // not from 1 to max_exemplars and for no coordinates; out_of_range for a coordinate that is not finite.
-    void add(const SampledRow& row, int k, bool ids_are_numbers, RunContext& context);
+    // Takes id and coordinates. Throws invalid_argument for another k, or another number of coordinates, than of
+    // earlier rows, for a k that is not from 1 to max_exemplars and for no coordinates; out_of_range for a coordinate
+    // that is not finite.
+    void add(const Point& row, int k, bool ids_are_numbers, RunContext& context);
     void append(const RowSample& other, RunContext& context);
 
     uint64_t rows() const { return rows_; }
@@ -55,10 +50,10 @@ class RowSample {
     void set_shape(int k, size_t width, bool ids_are_numbers);
     bool takes(uint64_t hash, RunContext& context);
     std::byte* add_entry(size_t bytes);
-    void keep(uint64_t hash, uint64_t copies, const SampledRow& row);
+    void keep(uint64_t hash, uint64_t copies, const Point& row);
     void keep(const Entry& entry, uint64_t copies);
     Entry entry_at(size_t offset) const;
-    static SampledRow row_of(const Entry& entry, std::vector<double>& x);
+    static Point row_of(const Entry& entry, uint64_t copies, std::vector<double>& x);
     Buffer<Place> places(MemoryBudget& budget, RunContext& context) const;
     Buffer<Place> sample(MemoryBudget& budget, RunContext& context) const;
     void prune(RunContext& context);

@@ -58,7 +58,7 @@ void learn(SquaredExponential& kernel, const Options& options, const PointSet& p
     if (given.signal) *given.signal /= variance;
     if (given.noise) *given.noise /= variance;
     const Share unknown(context, 0, 0); // next to the choice's
-    gp::learn_kernel(of_units, {{coordinates.span(), width}, targets, {}}, given, options.seed, team, context);
+    gp::learn_kernel(of_units, {coordinates.span(), width, targets}, given, options.seed, team, context);
     for (size_t f = 0; f < width; f++) kernel.length_scales[f] = spreads[f] / of_units.inverse_lengths[f];
     kernel.signal = variance * of_units.signal;
     kernel.noise = variance * of_units.noise;

@@ -17,6 +17,15 @@ constexpr uint64_t evaluations_per_member = 1500;
 constexpr double margin_of_sums = 0.2;
 constexpr uint64_t max_evaluations = 200, part_of_evaluations = 20; // of one member
 
+// Returns what the options say; nothing where they leave the choice open, and there are numbers.
+std::optional<NumberPlaces> given_places(const TrainingColumns& rows, const Options& options) {
+    const bool has_numbers = std::any_of(rows.features.begin(), rows.features.end(),
+                                         [](const TrainingColumn& column) { return !column.categorical; });
+    if (options.encoding == NumberEncoding::rank) return NumberPlaces::ranks;
+    if (options.encoding == NumberEncoding::linear || !has_numbers) return NumberPlaces::values;
+    return std::nullopt;
+}
+
 class SampleFits {
   public:
     // Keeps references. evaluations: of the fit of all rows.
@@ -34,10 +43,6 @@ class SampleFits {
     SampleFit member(NumberPlaces places, RunContext& context) const;
 
   private:
-    bool has_numbers() const {
-        return std::any_of(rows_.features.begin(), rows_.features.end(),
-                           [](const TrainingColumn& column) { return !column.categorical; });
-    }
     Encoding encoding(NumberPlaces places, RunContext& context) const {
         return Encoding(rows_.views(), rows_.target.span(), rows_.weight.span(),
                         value_bits_of(options_, rows_.features.size()), {}, context, places);
@@ -57,9 +62,8 @@ class SampleFits {
 
 template <class Fit>
 SampleFit SampleFits::best(Fit fit, double margin, RunContext& context) const {
-    if (options_.encoding == NumberEncoding::rank) return (this->*fit)(NumberPlaces::ranks, context);
+    if (const auto places = given_places(rows_, options_)) return (this->*fit)(*places, context);
     SampleFit by_value = (this->*fit)(NumberPlaces::values, context);
-    if (options_.encoding == NumberEncoding::linear || !has_numbers()) return by_value;
     SampleFit by_rank = (this->*fit)(NumberPlaces::ranks, context);
     by_value.evaluations = by_rank.evaluations += by_value.evaluations;
     return by_rank.left_out < by_value.left_out - margin ? std::move(by_rank) : std::move(by_value);
@@ -104,10 +108,7 @@ SampleFit fit_sample(const TrainingColumns& sample, size_t rows, const Options& 
 NumberPlaces choose_places(const TrainingColumns& rows, const Options& options, const KernelLimits& limits,
                            RunContext& context) {
     static constexpr uint64_t stream = 0x656e636f64696e67; // apart from the random bits of searches
-    const bool has_numbers = std::any_of(rows.features.begin(), rows.features.end(),
-                                         [](const TrainingColumn& column) { return !column.categorical; });
-    if (options.encoding == NumberEncoding::rank) return NumberPlaces::ranks;
-    if (options.encoding == NumberEncoding::linear || !has_numbers) return NumberPlaces::values;
+    if (const auto places = given_places(rows, options)) return *places;
     const Share unknown(context, 0, 0); // next to the training's
     const std::vector<uint32_t> chosen = choose(std::min(rows.rows(), SampleFit::max_rows), rows.rows(),
                                                 RandomStream(static_cast<uint64_t>(options.seed), stream));

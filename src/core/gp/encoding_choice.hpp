@@ -1,4 +1,4 @@
-// Fits some of the rows, to choose what the bits of numbers are those of, and what the process is of.
+// Fits some of the rows, to choose what the bits of numbers are those of, and what the gp is of.
 #pragma once
 
 #include "core/gp/member_training.hpp"

@@ -136,7 +136,7 @@ double nll_of_constant(const TrainingColumns& training, const TrainingColumns& s
     return (std::log(2 * std::numbers::pi * variance) + mean_square / variance) / 2;
 }
 
-// Returns a warning where targets are far from all others, which a process can only take for noise of every row.
+// Returns a warning where targets are far from all others, which a gp can only take for noise of every row.
 std::optional<std::string> find_far_targets(const TrainingColumns& rows) {
     const auto for_each_target = [&](const auto& body) { std::ranges::for_each(rows.target, body); };
     const UsualRange usual = usual_range(for_each_target);

@@ -23,8 +23,7 @@ FitMemory::FitMemory(const Dataset& dataset, const Options& options) : columns_(
                                         options.max_exemplars(dataset.rows, dataset.features.size()));
     if (options.varying_noise.value_or(false)) {
         static constexpr uint64_t columns_beside_features = 4; // targets, weights, errors and what is learned of them
-        other_processes_ =
-            2 * finish_ + dataset.rows * sizeof(double) * (dataset.features.size() + columns_beside_features);
+        other_fits_ = 2 * finish_ + dataset.rows * sizeof(double) * (dataset.features.size() + columns_beside_features);
     }
 }
 
@@ -42,7 +41,7 @@ void FitMemory::count_trees(const Dataset& dataset, const Options& options) {
 
 uint64_t FitMemory::peak(int workers) const {
     const uint64_t later = std::max(static_cast<uint64_t>(workers) * search_, finish_);
-    return std::max(columns_.peak, columns_.growth + static_cast<int64_t>(later + other_processes_));
+    return std::max(columns_.peak, columns_.growth + static_cast<int64_t>(later + other_fits_));
 }
 
 } // namespace btml::gp

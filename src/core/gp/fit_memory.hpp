@@ -25,7 +25,7 @@ class FitMemory {
 
     ExpansionBytes columns_;
     uint64_t search_ = 0, finish_ = 0;
-    uint64_t other_processes_ = 0; // where noise is to vary: that before, that of the noise, and a copy of the columns
+    uint64_t other_fits_ = 0; // where noise is to vary: that before, that of the noise, and a copy of the columns
 };
 
 } // namespace btml::gp

@@ -59,7 +59,7 @@ void encode(const VaryingNoise& noise, Writer& writer) {
         writer.put_finite(noise.level);
         writer.put_positive(noise.least);
         writer.put_positive(noise.greatest);
-        encode_inner(noise.process, writer);
+        encode_inner(noise.gp, writer);
     });
 }
 
@@ -142,8 +142,8 @@ std::unique_ptr<VaryingNoise> decode_varying_noise(Reader& reader, const Model& 
     const double level = reader.get_finite();
     const double least = get_positive(reader, "least noise"), greatest = get_positive(reader, "greatest noise");
     if (least > greatest) corrupt_model("Its least noise is greater than its greatest.");
-    return std::make_unique<VaryingNoise>(
-        VaryingNoise{decode_inner(reader, model, "The process of its noise", context), level, least, greatest});
+    return std::make_unique<VaryingNoise>(VaryingNoise{
+        decode_inner(reader, model, "The Gaussian process of its noise", context), level, least, greatest});
 }
 
 void decode_posterior(Sections& sections, Reader& reader, Model& model, RunContext& context) {

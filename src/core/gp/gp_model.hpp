@@ -32,7 +32,7 @@ struct VaryingNoise;
 
 struct Model : Provenance {
     Options options;
-    std::optional<TreesMean> mean; // what the observations are before they are the process'
+    std::optional<TreesMean> mean; // what the observations are before they are the Gaussian process'
     double centre = 0, scale = 1;  // of the observations: their mean and standard deviation, or 1 where that is 0
     double noise = 0;              // variance of an observation of weight 1, on the scale
     std::variant<Mixture, SumModel, SparseModel> posterior;
@@ -42,21 +42,21 @@ struct Model : Provenance {
     std::optional<uncertainty::Calibration> calibration; // nothing in a committee
     std::unique_ptr<VaryingNoise> varying_noise;         // null: the noise is the same everywhere
 
-    // Says how members were combined in the end; automatic of a sparse process, which has none.
+    // Says how members were combined in the end; automatic of a sparse gp, which has none.
     Combine combine() const;
-    // There are none of a sum, whose members are its own, and of a sparse process.
+    // There are none of a sum, whose members are its own, and of a sparse gp.
     std::span<const Member> members() const;
-    // Returns that of the first member, which all share but for shifts and the order of categories; nothing of a sparse
-    // process.
+    // Returns that of the first member, which all share but for shifts and the order of categories; nothing of a
+    // sparse gp.
     const Encoding* encoding() const;
-    // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated, without trees.
+    // Returns nothing but of a mixture, and a bound of it of a sparse gp that was not updated, without trees.
     std::optional<double> log_likelihood() const;
 };
 
 // Says by how much the noise differs from point to point: there it is Model::noise times factor(g), where g is what the
-// process predicts; varying_noise.hpp says of what.
+// second gp predicts; varying_noise.hpp says of what.
 struct VaryingNoise {
-    Model process;          // with the features of the model
+    Model gp;               // with the features of the model
     double level;           // g where the factor is 1
     double least, greatest; // factors of training rows
 

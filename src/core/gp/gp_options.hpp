@@ -22,7 +22,7 @@ enum class Outside { clamp, prior };
 // better leaving rows out.
 enum class NumberEncoding { automatic, linear, rank };
 
-// Says what the process' observations are: targets; or what boosted trees leave of them; automatic: what scores better,
+// Says what the gp's observations are: targets; or what boosted trees leave of them; automatic: what scores better,
 // on held-out rows or leaving rows out.
 enum class Mean { automatic, zero, boosted };
 // Says where the exemplars of a smooth kernel are: where the likelihood is greatest, or at rows each of which varies

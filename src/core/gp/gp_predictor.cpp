@@ -8,7 +8,7 @@ namespace btml::gp {
 Predictor::Predictor(Model& model)
     : model_(model), latent_(model.members().size()), outside_(model), signals_(signals(model)) {
     for (const Member& member : model.members()) encoders_.emplace_back(member.encoding, member.order);
-    if (model.varying_noise) of_noise_.emplace_back(model.varying_noise->process);
+    if (model.varying_noise) of_noise_.emplace_back(model.varying_noise->gp);
 }
 
 double Predictor::noise_factor(std::span<const double> features) {
@@ -103,7 +103,7 @@ static uint64_t units_of_prediction(const Model& model) {
     const auto* const sum = std::get_if<SumModel>(&model.posterior);
     const uint64_t members = std::max<uint64_t>(1, model.members().size() + (sum ? sum->members().size() : 0)),
                    trees = model.mean ? model.mean->trees().trees.size() : 0;
-    return 64 * members + 2 * trees + (model.varying_noise ? units_of_prediction(model.varying_noise->process) : 0);
+    return 64 * members + 2 * trees + (model.varying_noise ? units_of_prediction(model.varying_noise->gp) : 0);
 }
 
 void Predictor::for_each_point(Model& model, size_t count, const Read& read, const Use& use, RunContext& context) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gp/outside.hpp"
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 
 #include <functional>
 
@@ -10,7 +10,7 @@ namespace btml::gp {
 
 class Predictor {
   public:
-    // Keeps a reference to the model, which must not change in size or place; its sum or sparse process has scratch
+    // Keeps a reference to the model, which must not change in size or place; its sum or sparse gp has scratch
     // space.
     explicit Predictor(Model& model);
 
@@ -57,7 +57,7 @@ class Predictor {
     Nearness near_;                   // of the last point
     Placement placement_;             // of the last point
     std::vector<Predictor> of_noise_; // one where the noise varies
-    const Normal* found_ = nullptr;   // of a sparse process, at the point of for_each_point()
+    const Normal* found_ = nullptr;   // of a sparse gp, at the point of for_each_point()
 };
 
 } // namespace btml::gp

@@ -64,7 +64,7 @@ class MeanChoice {
     FitResult fit(FitRows rows);
 
   private:
-    // Parts of the time, which takes longer where all kernels are tried: of the trees, and of those with a process.
+    // Parts of the time, which takes longer where all kernels are tried: of the trees, and of those with a gp.
     double part_of_trees() const { return options_.kernel == KernelChoice::automatic ? 0.1 : 0.4; }
     static constexpr double part_over_trees = 0.2;
     // Of so many rows, all but the spared ones are a sample, and trees of all compare with it.
@@ -102,7 +102,7 @@ class MeanChoice {
 };
 
 Trained MeanChoice::over_zero(FitRows rows, const Options& options) {
-    Trained trained = fit_process(std::move(rows), features_, options, estimate_, context_);
+    Trained trained = fit_gp(std::move(rows), features_, options, estimate_, context_);
     trained.result.model.options = options_.kept(trained.result.model.features.size());
     return trained;
 }
@@ -154,7 +154,7 @@ std::vector<uint32_t> MeanChoice::rows_left_out(const Trained& trained, size_t r
     return rows_of_errors(rows, trained.left_out.size(), static_cast<uint64_t>(options_.seed));
 }
 
-// The process' scores become those of the targets, and its variances those at new rows. Rows held out calibrate by
+// The gp's scores become those of the targets, and its variances those at new rows. Rows held out calibrate by
 // what the whole predicts, which beyond the training range is no more than a part of what the trees say. Where there
 // are none, spared rows do, or where quantiles of so few would be left to chance, all rows, which makes them too wide.
 void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees) {
@@ -170,7 +170,7 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
     const uncertainty::StandardisedErrors errors = errors_of(scored);
     trees.mean.set_variance_ratio(ratio);
     model.mean.emplace(std::move(trees.mean));
-    model.calibration.reset(); // which is of the process alone
+    model.calibration.reset(); // which is of the gp alone
     const HeldOutScore of_choosing = score_rows(model, held_out.choosing, context_),
                        of_calibrating = score_rows(model, held_out.calibrating, context_);
     if (held_out.choosing.rows() + held_out.calibrating.rows() > 0) {
@@ -184,7 +184,7 @@ void MeanChoice::place(Trained& trained, const FitRows& held_out, TreesFit trees
     trained.score = held_out.choosing.rows() > 0 ? of_choosing.calibrated_nll() : calibrated_nll(*model.leave_one_out);
 }
 
-// Returns the score of a process of targets as they are, of these rows.
+// Returns the score of a gp of targets as they are, of these rows.
 double MeanChoice::score_at(const Trained& trained, const std::vector<bool>& rows) {
     const std::vector<size_t> places = places_of(rows, rows_left_out(trained, rows.size()));
     const uncertainty::StandardisedErrors errors = errors_at(
@@ -226,7 +226,7 @@ CalibratedScore MeanChoice::score_over_zero(const TrainingColumns& sample, const
     return score(model, others);
 }
 
-// Returns the score of trees without a process.
+// Returns the score of trees without a gp.
 CalibratedScore MeanChoice::score_alone(TreesMean& mean, const TrainingColumns& rows) {
     uncertainty::StandardisedErrors errors(context_);
     std::vector<double> values(features_.size());
@@ -241,7 +241,7 @@ CalibratedScore MeanChoice::score_alone(TreesMean& mean, const TrainingColumns& 
 // Fits a sample of the rows with and without trees, and asks which predicts others better: leaving rows out flatters a
 // kernel that was chosen by all rows. The trees are those of all rows, which know nothing of those that are spared, or
 // where there are none yet, of the sample.
-// Where those alone are better, a process of what they leave need not be asked. Numbers have the places that the
+// Where those alone are better, a gp of what they leave need not be asked. Numbers have the places that the
 // targets gave them.
 bool MeanChoice::is_worth_it(const FitRows& rows, TreesFit* of_all) {
     static constexpr uint64_t stream = 0x6d65616e; // apart from the random bits of searches

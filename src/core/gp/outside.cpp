@@ -7,40 +7,22 @@ namespace btml::gp {
 
 namespace {
 
-// Adds up, by the place of a bit among those of a feature's value, the variance that is not shared by points which part
-// there, and the whole variance.
-class LostVariance {
-  public:
-    explicit LostVariance(const Encoding& encoding) : encoding_(encoding) {
-        for (const FeatureBits& bits : encoding.features()) lost_.emplace_back(bits.value_bits + 2, 0.0);
+// Adds, by feature and the place of a bit in its value, the variance that is not shared by points which part there, and
+// returns the whole variance. share: of the order's kernel.
+double add_lost(const Encoding& encoding, const BitOrder& order, std::span<const double> weights, double share,
+                std::vector<std::vector<double>>& lost) {
+    double signal = 0;
+    for (const double weight : weights) signal += share * weight;
+    double rest = signal;
+    std::vector<int> used(lost.size(), 0);
+    for (size_t level = 0; level < order.size(); level++) {
+        const size_t feature = order[level];
+        const int bit = ++used[feature] - static_cast<int>(encoding.features()[feature].null_bit);
+        if (bit > 0) lost[feature][static_cast<size_t>(bit)] += rest;
+        rest -= share * weights[level];
     }
-
-    void add(const BitOrder& order, std::span<const double> weights, double share) {
-        double rest = 0;
-        for (const double weight : weights) rest += share * weight;
-        signal_ += rest;
-        std::vector<int> used(lost_.size(), 0);
-        for (size_t level = 0; level < order.size(); level++) {
-            const size_t feature = order[level];
-            const FeatureBits& bits = encoding_.features()[feature];
-            const int bit = ++used[feature] - static_cast<int>(bits.null_bit);
-            if (bit > 0) lost_[feature][static_cast<size_t>(bit)] += rest;
-            rest -= share * weights[level];
-        }
-    }
-    // Returns shares.
-    std::vector<double> of_feature(size_t feature) const {
-        std::vector<double> lost = lost_[feature];
-        for (double& part : lost) part = signal_ > 0 ? std::clamp(part / signal_, 0.0, 1.0) : 0;
-        lost[0] = 1;
-        return lost;
-    }
-
-  private:
-    const Encoding& encoding_;
-    double signal_ = 0;
-    std::vector<std::vector<double>> lost_;
-};
+    return signal;
+}
 
 double share_lost(std::span<const double> lost, double distance) {
     if (distance >= 1) return 1;
@@ -55,16 +37,24 @@ double share_lost(std::span<const double> lost, double distance) {
 OutsideScale::OutsideScale(const Model& model) {
     const Encoding* const encoding = model.encoding();
     if (!encoding || model.options.outside == Outside::clamp) return;
-    LostVariance lost(*encoding);
-    for (const Member& member : model.members()) lost.add(member.order, member.trie.kernel().weights, member.weight);
+    std::vector<std::vector<double>> lost;
+    for (const FeatureBits& bits : encoding->features()) lost.emplace_back(bits.value_bits + 2, 0.0);
+    double signal = 0;
+    for (const Member& member : model.members())
+        signal += add_lost(*encoding, member.order, member.trie.kernel().weights, member.weight, lost);
     if (const auto* const sum = std::get_if<SumModel>(&model.posterior))
-        for (const SumModel::Member& member : sum->members()) lost.add(member.order, member.weights, 1);
+        for (const SumModel::Member& member : sum->members())
+            signal += add_lost(*encoding, member.order, member.weights, 1, lost);
+    for (std::vector<double>& of_feature : lost) {
+        for (double& part : of_feature) part = signal > 0 ? std::clamp(part / signal, 0.0, 1.0) : 0;
+        of_feature[0] = 1;
+    }
     std::vector<double> of_trees = model.mean ? model.mean->relevance() : std::vector<double>{};
     for (const double variance : of_trees) variance_of_trees_ += variance;
     for (size_t f = 0; f < encoding->features().size(); f++) {
         const double share = variance_of_trees_ > 0 ? of_trees[f] / variance_of_trees_ : 0;
         if (!encoding->features()[f].categorical)
-            features_.push_back({f, encoding->features()[f].scale, lost.of_feature(f), share});
+            features_.push_back({f, encoding->features()[f].scale, std::move(lost[f]), share});
     }
 }
 

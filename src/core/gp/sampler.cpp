@@ -1,14 +1,18 @@
 #include "core/gp/sampler.hpp"
 
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/algebra/cholesky.hpp"
 #include "core/gp/tree/random_normal.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace btml::gp {
+
+static constexpr const char* what = "draws of a Gaussian process";
 
 static JointPosterior joint_posterior(const Member& member, std::span<const double> values, size_t width,
                                       RunContext& context) {
@@ -50,14 +54,15 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
       centre_(model.centre),
       scale_(model.scale),
       variance_factor_(model.calibration ? model.calibration->variance.factor : 1),
-      signals_(signals(model)) {
+      signals_(signals(model)),
+      means_(context.memory(), what),
+      factor_(context.memory(), what) {
     if (auto* const sum = std::get_if<SumModel>(&model.posterior)) {
         require_known(model, sum->encoding(), values);
         sum_ = std::make_unique<SumSampler>(*sum, values, context);
     }
-    if (auto* const sparse = std::get_if<SparseModel>(&model.posterior))
-        sparse_ = std::make_unique<SparseSampler>(*sparse, values, points_, context);
-    context.memory().require(model.members().size() * JointPosterior::bytes(points_), "draws of a Gaussian process");
+    if (auto* const sparse = std::get_if<SparseModel>(&model.posterior)) factor_covariances(*sparse, values, context);
+    context.memory().require(model.members().size() * JointPosterior::bytes(points_), what);
     for (const Member& member : model.members()) {
         weights_.push_back(member.weight);
         posteriors_.push_back(joint_posterior(member, values, model.features.size(), context));
@@ -71,13 +76,35 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
     }
 }
 
+// O(points² · (K + points)), and 16 · points² bytes.
+void Sampler::factor_covariances(SparseModel& model, std::span<const double> values, RunContext& context) {
+    const uint64_t numbers = 2 * points_ + model.inducing_points() + model.coordinates().width();
+    context.memory().require(points_ * numbers * sizeof(double), what);
+    Buffer<double> covariances(context.memory(), what, points_ * points_);
+    means_.resize(points_);
+    model.joint(values, points_, means_.data(), covariances.data(), context);
+    ThreadTeam team(context);
+    // Rounding may make covariances of points that are alike indefinite by a little.
+    constexpr double min_jitter = 1e-10, max_jitter = 1e-4; // of the signal
+    for (double jitter = min_jitter; factor_.empty(); jitter *= 10) {
+        Buffer<double> matrix(context.memory(), what, points_ * points_);
+        std::copy(covariances.begin(), covariances.end(), matrix.begin());
+        for (size_t i = 0; i < points_; i++) matrix[i * points_ + i] += jitter * model.kernel().signal;
+        try {
+            factor_ = algebra::Cholesky(std::move(matrix), points_, team).take_factor();
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::out_of_range || jitter >= max_jitter) throw;
+        }
+    }
+}
+
 double Sampler::mean(size_t member, size_t point) const {
     return sum_ ? sum_->mean(point) : posteriors_[member].mean(point);
 }
 
 double Sampler::mean(size_t point) const {
     if (sum_) return sum_->mean(point);
-    if (sparse_) return sparse_->mean(point);
+    if (!means_.empty()) return means_[point];
     double sum = 0;
     for (size_t member = 0; member < weights_.size(); member++) sum += weights_[member] * mean(member, point);
     return sum;
@@ -101,8 +128,12 @@ void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
     if (sum_) {
         sum_->draw(seed, draw, target);
         go_beyond(seed, draw, 0, target);
-    } else if (sparse_) {
-        sparse_->draw(seed, draw, target);
+    } else if (!means_.empty()) {
+        std::vector<double> normal(points_);
+        for (size_t i = 0; i < points_; i++) normal[i] = random_normal(seed, draw, i);
+        for (size_t i = 0; i < points_; i++)
+            target[i] =
+                std::inner_product(&factor_[i * points_], &factor_[i * points_] + i + 1, normal.begin(), means_[i]);
     } else {
         double left = random_unit(seed, stream, draw);
         size_t member = 0;

@@ -3,7 +3,6 @@
 
 #include "core/gp/additive/sum_sampler.hpp"
 #include "core/gp/outside.hpp"
-#include "core/gp/sparse/sparse_sampler.hpp"
 #include "core/gp/tree/joint_posterior.hpp"
 
 namespace btml::gp {
@@ -31,6 +30,7 @@ class Sampler {
         uint64_t place; // a hash of the features
     };
 
+    void factor_covariances(SparseModel& model, std::span<const double> values, RunContext& context);
     double mean(size_t member, size_t point) const;
     double mean(size_t point) const; // of all members
     void go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<double> values) const;
@@ -39,7 +39,8 @@ class Sampler {
     std::vector<Beyond> beyond_;        // of the points
     std::vector<Placement> placements_; // of the points
     std::unique_ptr<SumSampler> sum_;
-    std::unique_ptr<SparseSampler> sparse_;
+    // Of a sparse gp: means at the points, and L with LL' their covariances.
+    Buffer<double> means_, factor_;
 };
 
 } // namespace btml::gp

@@ -199,15 +199,15 @@ bool Trainer::sum_fits(const SumTraining& training) const {
 }
 
 // Makes the candidate of a posterior with its scores on the scale.
-template <class Found>
-Trained Trainer::trained_as(Found found, double noise) {
+template <class Posterior>
+Trained Trainer::trained_as(Fitted<Posterior> fitted, double noise) {
     Trained trained = empty_model();
     Model& model = trained.result.model;
-    model.leave_one_out = spread_.in_units(found.leave_one_out);
-    model.evaluations = found.evaluations;
+    model.leave_one_out = spread_.in_units(fitted.leave_one_out);
+    model.evaluations = fitted.evaluations;
     model.noise = noise;
-    model.posterior = std::move(found.model);
-    trained.left_out = std::move(found.left_out);
+    model.posterior = std::move(fitted.model);
+    trained.left_out = std::move(fitted.left_out);
     score_model(trained);
     return trained;
 }
@@ -226,7 +226,7 @@ Trained Trainer::fit_sparse(KernelChoice kernel) {
     const auto given = options_.given_exemplars ? std::span(*options_.given_exemplars) : std::span<const double>();
     context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars),
                               "a smooth Gaussian process");
-    return timed(timings_, "training the sparse process", [&] {
+    return timed(timings_, "training the sparse gp", [&] {
         TrainedSparse sparse =
             train_sparse(training, features_,
                          {kernel, exemplars, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed),
@@ -293,7 +293,7 @@ void Trainer::compare_scores(const Trained& trained) {
     const double held_out = trained.of_choosing.mean_nll({}), left_out = score->mean_nll;
     if (held_out - left_out <= max_difference) return;
     warnings_.push_back(format("the mean negative log density of held-out rows is %.2f, that of training rows left out "
-                               "in turn %.2f: the process is surer of some rows than it should be",
+                               "in turn %.2f: the model is surer of some rows than it should be",
                                held_out, left_out));
 }
 
@@ -395,7 +395,7 @@ Trained Trainer::fit() {
     Trained trained = options_.kernel == KernelChoice::tree        ? fit_tree()
                       : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
                                                                    : fit_sparse(options_.kernel);
-    compare_scores(trained); // by the variances that the process tells
+    compare_scores(trained); // by the variances that the gp tells
     calibrate(trained);
     trained.result.timings = std::move(timings_);
     trained.result.warnings = std::move(warnings_);

@@ -1,4 +1,4 @@
-// Trains processes on rows that are read already, of targets as they are given.
+// Trains Gaussian processes on rows that are read already, of targets as they are given.
 #pragma once
 
 #include "core/gp/additive/sum_training.hpp"
@@ -63,8 +63,8 @@ class Trainer {
     void choose_encoding();
     std::vector<double> mixture_weights() const;
     Trained empty_model() const;
-    template <class Found>
-    Trained trained_as(Found found, double noise);
+    template <class Posterior>
+    Trained trained_as(Fitted<Posterior> fitted, double noise);
     Trained assemble(std::span<const double> weights, Features afterwards);
     Trained fit_mixture(size_t members, int evaluations);
     Trained fit_sum(int members, uint64_t evaluations);

@@ -1,4 +1,4 @@
-// What boosted trees say of a point before a process does: y = m(x) + d(x) · t, where the process is of t. Trees
+// What boosted trees say of a point before a gp does: y = m(x) + d(x) · t, where the gp is of t. Trees
 // learned the mean m of the targets and the deviation d of what they leave over, both as means of trees without a fold
 // of the rows, and t is learned from the errors of those out of fold, which are larger than their mean's of new rows.
 // Spared rows, which no tree knows, tell by how much.
@@ -10,11 +10,11 @@
 
 namespace btml::gp {
 
-// Targets are taken to those of the process and back. Where the trees do not know the mean, it has a variance.
+// Targets are taken to those of the gp and back. Where the trees do not know the mean, it has a variance.
 struct Placement {
     double mean = 0, deviation = 1;
     double variance = 0;       // of the mean
-    double variance_ratio = 1; // of the process at new rows
+    double variance_ratio = 1; // of the gp at new rows
 
     double inner(double target) const { return (target - mean) / deviation; }
     double outer(double inner) const { return mean + deviation * inner; }
@@ -27,7 +27,7 @@ class TreesMean {
     // mean_variance. Memory is that of the context.
     TreesMean(boosting::Model trees, double mean_variance, RunContext& context);
 
-    // Sets the ratio of the process' variances at new rows to those that errors out of fold taught it, within these.
+    // Sets the ratio of the gp's variances at new rows to those that errors out of fold taught it, within these.
     static constexpr double min_variance_ratio = 1e-3, max_variance_ratio = 1e3;
     void set_variance_ratio(double ratio) { variance_ratio_ = ratio; }
     // Takes features as Predictor does. Not thread-safe (scratch space).
@@ -60,7 +60,7 @@ uint64_t trees_bytes(uint64_t rows, const std::vector<Feature>& features, RunCon
 
 inline constexpr SectionKind mean_section{"mean"};
 void encode(const TreesMean& mean, Writer& writer);
-// Error corrupt_model for trees that are no such mean of a process with these features.
+// Error corrupt_model for trees that are no such mean of a gp with these features.
 TreesMean decode_trees_mean(Reader& reader, const std::vector<Feature>& features, RunContext& context);
 
 } // namespace btml::gp

@@ -3,7 +3,7 @@
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/gp_predictor.hpp"
 #include "core/gp/outside.hpp"
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 #include "core/numbers/number.hpp"
 
 #include <cmath>

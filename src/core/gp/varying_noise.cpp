@@ -41,7 +41,7 @@ class VaryingNoiseTraining {
     const Options& options_;
     const FitMemory& estimate_;
     RunContext& context_;
-    uint64_t evaluations_ = 0; // of the first process
+    uint64_t evaluations_ = 0; // of the first gp
 };
 
 Trained VaryingNoiseTraining::train(FitRows rows, const Options& options) {
@@ -68,7 +68,7 @@ VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise&
                                                                    const TrainingColumns& rows) const {
     Logarithms logarithms(context_.memory(), "noise of rows", rows.rows(), 0.0);
     Predictor::for_each_point(
-        noise.process, rows.rows(), [&](size_t i, std::span<double> features) { rows.read_row(i, features); },
+        noise.gp, rows.rows(), [&](size_t i, std::span<double> features) { rows.read_row(i, features); },
         [&](size_t i, Predictor& predictor, std::span<const double> features) {
             logarithms[i] = predictor.latent(features).mean;
         },
@@ -76,7 +76,7 @@ VaryingNoiseTraining::Logarithms VaryingNoiseTraining::predictions(VaryingNoise&
     return logarithms;
 }
 
-// Takes what the noise of rows was thought to be, and fills in what the second process says: of a row that it knows,
+// Takes what the noise of rows was thought to be, and fills in what the second gp says: of a row that it knows,
 // given the others.
 VaryingNoise VaryingNoiseTraining::learn(const TrainingColumns& rows, const Trained& before, Logarithms& logarithms) {
     const std::vector<uint32_t> known =
@@ -98,11 +98,11 @@ VaryingNoise VaryingNoiseTraining::learn(const TrainingColumns& rows, const Trai
     });
     Trained second = train(FitRows(std::move(training), context_), options_of_noise(before.result.model));
     VaryingNoise noise{std::move(second.result.model), 0, 1, 1};
-    noise.process.evaluations += before.result.model.evaluations;
+    noise.gp.evaluations += before.result.model.evaluations;
     if (known.size() < rows.rows()) logarithms = predictions(noise, rows);
     const std::span<const double> errors = second.left_out.errors();
     context_.for_each(errors.size(), 1,
-                      [&](size_t i) { logarithms[known[i]] = targets[i] - noise.process.scale * errors[i]; });
+                      [&](size_t i) { logarithms[known[i]] = targets[i] - noise.gp.scale * errors[i]; });
     double least = logarithms[0], greatest = logarithms[0];
     context_.for_each(rows.rows(), 2, [&](size_t i) {
         noise.level += logarithms[i] / static_cast<double>(rows.rows());
@@ -122,7 +122,7 @@ void VaryingNoiseTraining::weigh(TrainingColumns& rows, const VaryingNoise& nois
     rows.weight = std::move(weights);
 }
 
-// Returns nothing where the noise that the process leaves says nothing new.
+// Returns nothing where the noise that the gp leaves says nothing new.
 std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const Trained& before,
                                                       Logarithms& logarithms) {
     VaryingNoise noise = [&] {
@@ -140,7 +140,7 @@ std::optional<Trained> VaryingNoiseTraining::improved(const FitRows& rows, const
     context_.note(format("negative log density %g, with noise of %g to %g times as much %g", before.score, noise.least,
                          noise.greatest, after.score));
     const size_t scored = rows.choosing.rows() > 0 ? rows.choosing.rows() : before.left_out.size();
-    after.result.model.evaluations += noise.process.evaluations;
+    after.result.model.evaluations += noise.gp.evaluations;
     for (const std::string& warning : before.result.warnings)
         if (std::find(after.result.warnings.begin(), after.result.warnings.end(), warning) ==
             after.result.warnings.end())
@@ -178,8 +178,8 @@ Trained VaryingNoiseTraining::fit(const FitRows& rows) {
 
 } // namespace
 
-Trained fit_process(FitRows rows, const std::vector<Feature>& features, const Options& options,
-                    const FitMemory& estimate, RunContext& context) {
+Trained fit_gp(FitRows rows, const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
+               RunContext& context) {
     if (options.varying_noise.value_or(false))
         return VaryingNoiseTraining(features, options, estimate, context).fit(rows);
     return Trainer(std::move(rows), features, options, estimate, context).fit();

@@ -1,4 +1,4 @@
-#include "core/kernel/exact_sums.hpp"
+#include "core/kernel/query_groups.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,6 @@
 #include "core/kernel/kernel_sums.hpp"
 
 #include "core/kernel/device_sums.hpp"
-#include "core/kernel/exact_sums.hpp"
 #include "core/kernel/far_sums.hpp"
 #include "core/kernel/sampled_sums.hpp"
 #include "core/kernel/sums_memory.hpp"

@@ -1,6 +1,6 @@
 #include "core/kernel/kernel_tail.hpp"
 
-#include "core/kernel/exact_sums.hpp"
+#include "core/kernel/query_groups.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <algorithm>

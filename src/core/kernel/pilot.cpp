@@ -1,7 +1,7 @@
 #include "core/kernel/pilot.hpp"
 
 #include "core/kernel/error_freedom.hpp"
-#include "core/kernel/exact_sums.hpp"
+#include "core/kernel/query_groups.hpp"
 #include "core/kernel/sums_memory.hpp"
 #include "core/numbers/rng.hpp"
 
@@ -101,7 +101,7 @@ void Pilot::evaluate() {
         QueryGroup::of_team(task_.team, task_.keys.distinct.frame, of_weights, task_.context.memory());
     if (groups_)
         task_.team.for_each(count_, [&](size_t i, int thread) {
-            groups_->look(of_group_[i], task_.queries, workers[thread], {{&distances_[i * leaves], leaves}, {}});
+            groups_->look(of_group_[i], task_.queries, workers[thread], {&distances_[i * leaves], leaves}, {});
         });
     std::vector<uint32_t> rows(count_);
     std::iota(rows.begin(), rows.end(), 0U);

@@ -96,9 +96,10 @@ double QueryGroups::expected_exponent(size_t group, size_t leaf) const noexcept 
     return frame.kernel.exponent(frame.sum(centre, keys_.blocks.centre(leaf)) + keys_.blocks.spread(leaf));
 }
 
-void QueryGroups::look(size_t group, const Points& queries, QueryGroup& workspace, Outlook outlook) const {
+void QueryGroups::look(size_t group, const Points& queries, QueryGroup& workspace, std::span<double> distances,
+                       std::span<double> squares_of_leaves) const {
     const std::span<const uint32_t> all = rows(group);
-    const size_t count = std::min(tile_queries, all.size()), leaves = outlook.distances.size();
+    const size_t count = std::min(tile_queries, all.size()), leaves = distances.size();
     uint32_t some[tile_queries];
     for (size_t i = 0; i < count; i++) some[i] = all[i * all.size() / count];
     workspace.load(queries, {some, count});
@@ -114,11 +115,11 @@ void QueryGroups::look(size_t group, const Points& queries, QueryGroup& workspac
                 squares += value * value;
             }
         const double mean = squares / (count * (last - first)), expected = expected_exponent(group, leaf);
-        if (!outlook.squares.empty()) outlook.squares[leaf] = mean;
-        outlook.distances[leaf] =
+        if (!squares_of_leaves.empty()) squares_of_leaves[leaf] = mean;
+        distances[leaf] =
             mean > 0 ? std::min(expected, is_compact ? 1 - std::sqrt(mean) : -std::log2(mean) / 2) : expected;
     }
-    outlook.distances[leaves_[group]] = -1;
+    distances[leaves_[group]] = -1;
 }
 
 double QueryGroups::padding() const noexcept {

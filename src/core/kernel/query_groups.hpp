@@ -34,10 +34,8 @@ class QueryGroups {
     // leaf. It is that of the mean square or, where that is smaller, the expected exponent but for a part that is the
     // group's own; −1 for the group's own leaf. Squares may be empty, where they are not asked for. The queries are
     // those of the constructor; what the workspace held is lost.
-    struct Outlook {
-        std::span<double> distances, squares;
-    };
-    void look(size_t group, const Points& queries, QueryGroup& workspace, Outlook outlook) const;
+    void look(size_t group, const Points& queries, QueryGroup& workspace, std::span<double> distances,
+              std::span<double> squares) const;
     // Tiles' places per query, a few of them empty.
     double padding() const noexcept;
 
@@ -56,5 +54,9 @@ class QueryGroups {
     std::vector<uint32_t> leaves_;
     Buffer<double> centres_; // by group, in the frame
 };
+
+// Sums over every pair of a query and a key, in tiles: sums[row·columns + c] = Σ_j value_jc·k, in the values' own
+// units. Groups of queries go through one part of the keys after another, which stays in the processor's cache.
+Buffer<double> exact_sums(const KeySet& keys, const Points& queries, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::kernel

@@ -35,7 +35,7 @@ class QuerySums {
     // The sum of each query. Error out_of_range: overflow.
     std::vector<double> values() const;
 
-    // Portable bytes, for moving a state between processes.
+    // Portable bytes, for moving a state between backends.
     uint64_t flat_size() const noexcept;
     void flatten(std::byte* to) const noexcept; // flat_size() bytes
     // Error corrupt_model for bytes that flatten() does not write.

@@ -108,7 +108,7 @@ Buffer<double> Sampler::squares_of_leaves() const {
 void Sampler::choose_near() {
     task_.team.for_each(task_.groups.groups(), [&](size_t group, int thread) {
         Worker& worker = workers_[thread];
-        task_.groups.look(group, task_.queries, worker.group, {worker.distances, worker.squares});
+        task_.groups.look(group, task_.queries, worker.group, worker.distances, worker.squares);
         uint8_t* const near = &near_leaves_[group * leaf_bytes_];
         for (size_t leaf = 0; leaf < worker.near.size(); leaf++)
             if (worker.distances[leaf] <= plan_.near)

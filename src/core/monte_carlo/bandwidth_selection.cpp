@@ -93,7 +93,7 @@ class Evaluator : public TermEvaluator {
     Evaluator(const Scores& source, int workers) : source_(source), work_(workers) {}
 
     void prepare(const Bandwidths& bandwidths) override {
-        scores_.push_back({bandwidths.x, make_score<Score>(source_, bandwidths)});
+        scores_.emplace_back(bandwidths.x, make_score<Score>(source_, bandwidths));
     }
     void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
               std::span<Draw> draws) override {
@@ -108,13 +108,8 @@ class Evaluator : public TermEvaluator {
     }
 
   private:
-    struct Prepared {
-        double x;
-        Score score;
-    };
-
     const Scores& source_;
-    std::vector<Prepared> scores_;
+    std::vector<std::pair<double, Score>> scores_; // with the bandwidth of x
     std::vector<DrawWorkspace<Score>> work_;
 };
 

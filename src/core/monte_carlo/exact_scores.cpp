@@ -40,14 +40,20 @@ struct RowScores {
     RowScores(size_t rows, RunContext& context)
         : values(context.memory(), "scores of rows", rows), underflow(context.memory(), "scores of rows", rows, 0) {}
 
-    ExactScore mean() const {
-        ExactScore score;
-        for (size_t i = 0; i < values.size(); i++) {
-            score.score += values[i];
+    ScoreEstimate mean() const {
+        const uint64_t rows = values.size();
+        ScoreEstimate score{.evaluations = rows * (rows - 1), .rows_seen = rows};
+        for (size_t i = 0; i < rows; i++) {
+            score.value += values[i];
             score.underflows += underflow[i];
         }
-        score.score /= values.size();
+        score.value /= rows;
+        score.lower = score.upper = score.value;
         return score;
+    }
+    void put(size_t row, double value, bool underflows) {
+        values[row] = value;
+        underflow[row] = underflows;
     }
 
     Buffer<double> values;
@@ -85,8 +91,9 @@ struct RowTerm {
 // Returns the mean of term(row, sums, origin) over the rows. Sums whose first is below `least` are made anew, relative
 // to the nearest row: what the kernel is a function of is the origin there, else 0.
 template <class Term>
-ExactScore mean_of_terms(const ExactRows& rows, const PairSums& sums, size_t bandwidth, double coefficient,
-                         double least, NearestSums& nearest, ThreadTeam& team, RunContext& context, const Term& term) {
+ScoreEstimate mean_of_terms(const ExactRows& rows, const PairSums& sums, size_t bandwidth, double coefficient,
+                            double least, NearestSums& nearest, ThreadTeam& team, RunContext& context,
+                            const Term& term) {
     RowScores scores(rows.size(), context);
     for_groups(rows, team, 1, [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; i++) {
@@ -97,19 +104,14 @@ ExactScore mean_of_terms(const ExactRows& rows, const PairSums& sums, size_t ban
                 of_row = nearest.at(i, coefficient);
             }
             const RowTerm result = term(i, of_row, origin);
-            scores.values[i] = result.value;
-            scores.underflow[i] = result.underflows;
+            scores.put(i, result.value, result.underflows);
         }
     });
     return scores.mean();
 }
 
-// Finds the weights of a row for S_KCDE, relative to the nearest row where they are too small.
-struct ConditionalWeights {
-    double sum;
-    bool underflow;
-};
-ConditionalWeights find_weights(const ExactRows& rows, size_t i, Kernel kernel, double coefficient, double* to) {
+// Finds the weights of a row for S_KCDE, relative to the nearest row where they are too small. Returns their sum.
+RowTerm find_weights(const ExactRows& rows, size_t i, Kernel kernel, double coefficient, double* to) {
     LaneTotals total;
     store_weights(rows.points(), i, {kernel, coefficient, 0}, to, total);
     const double sum = sum_of(total.first);
@@ -120,8 +122,8 @@ ConditionalWeights find_weights(const ExactRows& rows, size_t i, Kernel kernel, 
     return {sum_of(total.first), -facts_of(kernel).decay(origin, coefficient) <= min_exponent};
 }
 
-ExactScore exact_kcde(const ScoreForm& form, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
-                      RunContext& context) {
+ScoreEstimate exact_kcde(const ScoreForm& form, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                         RunContext& context) {
     const double coefficient = facts_of(form.kernel).coefficient(bandwidths.x);
     const NormalCells cells({rows.points().targets(), rows.size()}, bandwidths.target, context);
     RowScores scores(rows.size(), context);
@@ -133,24 +135,19 @@ ExactScore exact_kcde(const ScoreForm& form, const ExactRows& rows, const Bandwi
         double* const weights = weight.data() + worker * of_weights;
         for (size_t i = begin; i < end; i += mixtures) {
             const size_t some = std::min(mixtures, end - i);
-            double sums[mixtures];
-            for (size_t m = 0; m < some; m++) {
-                const ConditionalWeights found =
-                    find_weights(rows, i + m, form.kernel, coefficient, weights + m * rows.padded());
-                sums[m] = found.sum;
-                scores.underflow[i + m] = found.underflow;
-            }
+            RowTerm sums[mixtures];
+            for (size_t m = 0; m < some; m++)
+                sums[m] = find_weights(rows, i + m, form.kernel, coefficient, weights + m * rows.padded());
             const NormalCells::Some integrals =
                 cells.integrals(weights, rows.padded(), i, density.data() + worker * of_density);
-            for (size_t m = 0; m < some; m++)
-                scores.values[i + m] = (integrals[m].square / sums[m] - 2 * integrals[m].value) / sums[m];
+            for (size_t m = 0; m < some; m++) scores.put(i + m, integrals[m].term(sums[m].value), sums[m].underflows);
         }
     });
     return scores.mean();
 }
 
-ExactScore score_of(const ScoreForm& form, const ExactRows& rows, const PairSums& sums, size_t place, double bandwidth,
-                    NearestSums& nearest, ThreadTeam& team, RunContext& context) {
+ScoreEstimate score_of(const ScoreForm& form, const ExactRows& rows, const PairSums& sums, size_t place,
+                       double bandwidth, NearestSums& nearest, ThreadTeam& team, RunContext& context) {
     const PointColumns points = rows.points();
     const KernelFacts& kernel = facts_of(form.kernel);
     const double coefficient = kernel.coefficient(bandwidth);
@@ -160,8 +157,7 @@ ExactScore score_of(const ScoreForm& form, const ExactRows& rows, const PairSums
     if (form.kind == ScoreKind::kde) {
         const DensityWeights score(form, bandwidth, points.dimensions, rows.size());
         return mean(0, [&](size_t, const RowSums& of_row, double) {
-            const double value = score.constant + score.wide * of_row.first + score.narrow * of_row.second;
-            return RowTerm{value, of_row.first == 0};
+            return RowTerm{score.term(of_row.first, of_row.second), of_row.first == 0};
         });
     }
     if (form.kind == ScoreKind::likelihood) {
@@ -178,9 +174,9 @@ ExactScore score_of(const ScoreForm& form, const ExactRows& rows, const PairSums
 
 } // namespace
 
-std::vector<ExactScore> exact_scores(const ScoreForm& form, const ExactRows& rows,
-                                     std::span<const Bandwidths> bandwidths, ThreadTeam& team, RunContext& context) {
-    std::vector<ExactScore> scores;
+std::vector<ScoreEstimate> exact_scores(const ScoreForm& form, const ExactRows& rows,
+                                        std::span<const Bandwidths> bandwidths, ThreadTeam& team, RunContext& context) {
+    std::vector<ScoreEstimate> scores;
     if (form.kind == ScoreKind::kcde) {
         for (const Bandwidths& of : bandwidths) {
             const auto share = Share::of(context, scores.size(), bandwidths.size());

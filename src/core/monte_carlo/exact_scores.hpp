@@ -6,13 +6,9 @@
 
 namespace btml::monte_carlo {
 
-struct ExactScore {
-    double score = 0;
-    uint64_t underflows = 0; // counts rows whose weights all underflow: for those, the nearest row alone counts
-};
-
-// Returns the scores at each of the bandwidths; distances are found once for many of them.
-std::vector<ExactScore> exact_scores(const ScoreForm& form, const ExactRows& rows,
-                                     std::span<const Bandwidths> bandwidths, ThreadTeam& team, RunContext& context);
+// Returns the scores at each of the bandwidths; distances are found once for many of them. Of rows whose weights all
+// underflow, the nearest row alone counts.
+std::vector<ScoreEstimate> exact_scores(const ScoreForm& form, const ExactRows& rows,
+                                        std::span<const Bandwidths> bandwidths, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::monte_carlo

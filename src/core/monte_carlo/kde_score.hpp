@@ -45,6 +45,9 @@ struct DensityWeights {
         wide = constant * (others - 1) / others;
         narrow = -2 * peak / others;
     }
+    // Takes the sums of φ/φ(0) and of K_h/K_h(0).
+    double term(double convolved, double weights) const { return constant + wide * convolved + narrow * weights; }
+
     double constant, wide, narrow;
 };
 
@@ -59,7 +62,7 @@ class KdeScore : public LeaveOneOutScore<WeightedTargets, ConvolvedWeight<Shape>
           weights_(form, bandwidths.x, tree.rows().dimensions, tree.size()) {}
 
     double term(const LeaveOneOut&, const WeightedTargets::Total& total) const {
-        return weights_.constant + weights_.wide * total.weights + weights_.narrow * total.products;
+        return weights_.term(total.weights, total.products);
     }
     bool remarkable(const LeaveOneOut&, const WeightedTargets::Total& total) const { return total.weights == 0; }
 

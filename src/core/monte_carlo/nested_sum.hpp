@@ -137,15 +137,10 @@ void sample(const Sum& sum, typename Sum::Constants& constants, int effort, Rand
 //        inner samples, where f is too far from linear within their error
 //   bool remarkable(const Inner::Constants&, const Inner::Total&) const;             // optional: to be counted
 template <class Score>
-concept NestedScore = requires(const Score& score) {
-    score.inner();
-};
-
-template <class Score>
 struct DrawWorkspace {
     uint64_t terms = 0, remarkable = 0;
 };
-template <NestedScore Score>
+template <NestedSum Score>
 struct DrawWorkspace<Score> {
     using Inner = std::remove_cvref_t<decltype(std::declval<const Score&>().inner())>;
 
@@ -165,7 +160,7 @@ uint64_t terms_of(const Workspace<Sum>& work) {
 }
 
 // Samples the sums of one row so that each half of the samples has a value.
-template <NestedScore Score, class Constants, class InnerWorkspace>
+template <NestedSum Score, class Constants, class InnerWorkspace>
 void sample_defined(const Score& score, Constants& constants, int effort, RandomStream& random, InnerWorkspace& inner) {
     sample(score.inner(), constants, effort, random, inner);
     if constexpr (requires { score.widen(constants); })
@@ -175,7 +170,7 @@ void sample_defined(const Score& score, Constants& constants, int effort, Random
         }
 }
 
-template <NestedScore Score, class Total>
+template <NestedSum Score, class Total>
 bool is_settled(const Score& score, const Replicates<Total>& totals) {
     if constexpr (requires { score.settled(totals); })
         return score.settled(totals);
@@ -188,7 +183,7 @@ template <class Score>
 void sample_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
     work.terms = 1;
     work.remarkable = 0;
-    if constexpr (NestedScore<Score>) {
+    if constexpr (NestedSum<Score>) {
         RandomStream random(seed, index);
         auto& constants = work.constants = score.constants(index);
         const auto& totals = work.inner.totals;
@@ -206,7 +201,7 @@ void sample_term(const Score& score, size_t index, int effort, uint64_t seed, Dr
 // Returns f of the row that was sampled, without bias of second order, and its variance.
 template <class Score>
 Draw term_of(const Score& score, size_t index, const DrawWorkspace<Score>& work) {
-    if constexpr (NestedScore<Score>) {
+    if constexpr (NestedSum<Score>) {
         const auto& totals = work.inner.totals;
         const auto term = [&](const auto& total) { return score.term(work.constants, total); };
         const double first = term(totals.first), second = term(totals.second), half = (first - second) / 2;

@@ -92,9 +92,7 @@ class KcdeScore : public RatioScore<ConditionalTerms, Shape> {
           target_bandwidth_(bandwidths.target) {}
 
     double term(const LeaveOneOut& at, const ConditionalTerms::Total& total) const {
-        const MixtureIntegrals integrals =
-            mixture_integrals(total.targets, tree_.target(at.position), target_bandwidth_);
-        return (integrals.square / total.weights - 2 * integrals.value) / total.weights;
+        return mixture_integrals(total.targets, tree_.target(at.position), target_bandwidth_).term(total.weights);
     }
     bool remarkable(const LeaveOneOut& at, const ConditionalTerms::Total&) const { return this->sum_.underflows(at); }
 

@@ -36,4 +36,13 @@ struct Bandwidths {
     double x, target = 0;
 };
 
+struct ScoreEstimate {
+    double value = 0;
+    double std_error = 0; // is 0 for an exact score
+    double lower = 0, upper = 0;
+    uint64_t evaluations = 0; // counts those of the kernel
+    uint64_t rows_seen = 0;   // counts those of the outermost sum
+    uint64_t underflows = 0;  // counts those of them whose weights all underflow
+};
+
 } // namespace btml::monte_carlo

@@ -83,11 +83,7 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
 
 std::vector<ScoreEstimate> Scores::exact(std::span<const Bandwidths> bandwidths, ThreadTeam& team) {
     if (!exact_) exact_ = std::make_unique<ExactRows>(tree_ ? tree_->rows() : rows_, context_);
-    const uint64_t n = rows();
-    std::vector<ScoreEstimate> estimates;
-    for (const ExactScore& score : exact_scores(form_, *exact_, bandwidths, team, context_))
-        estimates.push_back({score.score, 0, score.score, score.score, n * (n - 1), n, score.underflows});
-    return estimates;
+    return exact_scores(form_, *exact_, bandwidths, team, context_);
 }
 
 template <class Score>

@@ -20,15 +20,6 @@ struct ScoreOptions {
 // Between these, squares of bandwidths, coordinates and targets are numbers.
 inline constexpr double min_bandwidth = 1e-150, max_bandwidth = 1e150;
 
-struct ScoreEstimate {
-    double value = 0;
-    double std_error = 0; // is 0 for an exact score
-    double lower = 0, upper = 0;
-    uint64_t evaluations = 0; // counts those of the kernel
-    uint64_t rows_seen = 0;   // counts those of the outermost sum
-    uint64_t underflows = 0;  // counts those of them whose weights all underflow
-};
-
 class ExactRows;
 
 class Scores {

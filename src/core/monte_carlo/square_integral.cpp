@@ -12,27 +12,28 @@ using namespace pairwise;
 
 namespace {
 
+using Cells = std::array<double, cells>;
+
 // exp(−(s·k)²/2) for the steps k, s = 1/steps_per_bandwidth.
-struct StepWeights {
-    StepWeights() {
-        for (size_t k = 0; k < cells; k++) {
-            const double t = (static_cast<double>(k) - cells / 2) / steps_per_bandwidth;
-            value[k] = std::exp(-t * t / 2);
-        }
+Cells step_weights() {
+    Cells weights;
+    for (size_t k = 0; k < cells; k++) {
+        const double t = (static_cast<double>(k) - cells / 2) / steps_per_bandwidth;
+        weights[k] = std::exp(-t * t / 2);
     }
-    double value[cells];
-};
+    return weights;
+}
 
 // Adds weight·exp(−t²/2) at the places t = (k − cells/2 − fraction) / steps_per_bandwidth, 0 ≤ fraction < 1:
 // exp(−(a − b)²/2) = exp(−a²/2) · exp(ab) · exp(−b²/2), and exp(ab) is a power of exp(s·b).
 void add_normal(double* to, double fraction, double weight) {
-    static const StepWeights steps;
+    static const Cells steps = step_weights();
     const double b = fraction / steps_per_bandwidth, ratio = exponential(-b / steps_per_bandwidth), inverse = 1 / ratio;
     const double centre = weight * exponential(-b * b / 2);
     double up = centre;
-    for (size_t k = cells / 2; k < cells; k++, up *= inverse) to[k] += up * steps.value[k];
+    for (size_t k = cells / 2; k < cells; k++, up *= inverse) to[k] += up * steps[k];
     double down = centre * ratio;
-    for (size_t k = cells / 2; k-- > 0; down *= ratio) to[k] += down * steps.value[k];
+    for (size_t k = cells / 2; k-- > 0; down *= ratio) to[k] += down * steps[k];
 }
 
 // Numbers the places that ascending targets reach one after another.
@@ -62,15 +63,11 @@ double square_integral(double sum_of_squares, double h) {
 // h/256 at most, which changes the integral by 1e-5 of itself, far below the error of any sample.
 constexpr size_t fractions = 64;
 
-struct RoundedNormals {
-    RoundedNormals() {
-        for (size_t f = 0; f < fractions; f++) {
-            std::fill_n(values[f], cells, 0.0);
-            add_normal(values[f], (f + 0.5) / fractions, 1);
-        }
-    }
-    double values[fractions][cells];
-};
+std::array<Cells, fractions> rounded_normals() {
+    std::array<Cells, fractions> normals{};
+    for (size_t f = 0; f < fractions; f++) add_normal(normals[f].data(), (f + 0.5) / fractions, 1);
+    return normals;
+}
 
 // Targets that range over more steps are sorted, so that gaps can be left out.
 constexpr double max_unsorted_range = 4096;
@@ -78,7 +75,7 @@ constexpr double max_unsorted_range = 4096;
 } // namespace
 
 MixtureIntegrals mixture_integrals(std::span<const WeightedTarget> targets, double at, double h) {
-    static const RoundedNormals normals;
+    static const std::array<Cells, fractions> normals = rounded_normals();
     thread_local std::vector<WeightedTarget> sorted;
     thread_local std::vector<double> density;
     const auto less = [](const WeightedTarget& a, const WeightedTarget& b) { return a.target < b.target; };
@@ -107,7 +104,7 @@ MixtureIntegrals mixture_integrals(std::span<const WeightedTarget> targets, doub
             cell = places.first(whole);
             density.resize(places.end(), 0.0);
         }
-        add_scaled(normals.values[static_cast<size_t>((place - whole) * fractions)], weight, density.data() + cell);
+        add_scaled(normals[static_cast<size_t>((place - whole) * fractions)].data(), weight, density.data() + cell);
     }
     double sum = 0;
     for (const double x : density) sum += x * x;

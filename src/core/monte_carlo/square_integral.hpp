@@ -19,6 +19,9 @@ struct WeightedTarget {
 struct MixtureIntegrals {
     double square; // is ∫ g(y)² dy
     double value;  // is g at one place
+
+    // Returns what a row adds to S_KCDE, where the weights of g add up to this and are to be divided by it.
+    double term(double weights) const { return (square / weights - 2 * value) / weights; }
 };
 
 // Targets are rounded to h/256. Working memory, kept for the thread, makes it not reentrant.

@@ -15,15 +15,27 @@ template <class T>
     for (size_t lane = 0; lane < sizeof(T) / sizeof(double); lane++) x[lane] = std::sqrt(x[lane]);
 }
 
+// Calculates sums and what compact kernels are made of, in double or vectors of it, whose bits are Bits.
+template <class T, class Bits>
+struct VectorArithmetic {
+    using Number = T;
+    [[gnu::always_inline]] static T number(double x) { return T{} + x; }
+    [[gnu::always_inline]] static T multiply_add(const T& a, const T& b, const T& c) { return a * b + c; }
+    [[gnu::always_inline]] static T magnitude(const T& x) {
+        return __builtin_bit_cast(T, __builtin_bit_cast(Bits, x) & ~(uint64_t{1} << 63));
+    }
+    [[gnu::always_inline]] static T larger(const T& a, const T& b) { return a > b ? a : b; }
+    [[gnu::always_inline]] static T smaller(const T& a, const T& b) { return a < b ? a : b; }
+};
+
 // Turns sums into k·e^a, a being the decay at the origin. A compact kernel is relative to its value at the origin or,
 // where that is 0, 1 at points no farther away. T is double with uint64_t, or Lanes with LaneBits.
 template <class Shape, class T, class Bits>
 [[gnu::always_inline]] inline void weigh(T& sum, double coefficient, double origin) {
     if constexpr (Shape::is_compact) {
-        const double at_origin = 1 - origin * coefficient;
-        const T value = 1 - sum * coefficient;
+        const double at_origin = Shape::template value<DoubleArithmetic>(origin * coefficient);
         if (at_origin > 0)
-            sum = value > 0 ? value / at_origin : T{};
+            sum = Shape::template value<VectorArithmetic<T, Bits>>(sum * coefficient) / at_origin;
         else
             sum = sum <= origin ? T{} + 1 : T{};
     } else if constexpr (Shape::is_rooted) {

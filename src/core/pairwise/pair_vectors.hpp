@@ -29,12 +29,6 @@ static_assert(vectors * lanes == PointColumns::group);
 [[gnu::always_inline]] inline void store(const Doubles& from, double* to) {
     std::memcpy(to, &from, sizeof(Doubles));
 }
-[[gnu::always_inline]] inline Doubles magnitude(Squares, const Doubles& x) {
-    return x * x;
-}
-[[gnu::always_inline]] inline Doubles magnitude(Absolutes, const Doubles& x) {
-    return (Doubles)((Bits)x & ~(uint64_t{1} << 63));
-}
 
 // Sums over the coordinates for one point and those from `other` on, side by side.
 template <class Metric>
@@ -46,7 +40,8 @@ template <class Metric>
         const double of_point = column[point];
 #pragma GCC unroll 4
         for (size_t v = 0; v < vectors; v++)
-            sums[v] += magnitude(Metric(), load(column + other + v * width) - of_point);
+            sums[v] = Metric::template add<VectorArithmetic<Doubles, Bits>>(sums[v], load(column + other + v * width) -
+                                                                                         of_point);
     }
 }
 

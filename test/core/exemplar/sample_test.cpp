@@ -33,7 +33,7 @@ std::vector<Row> rows_of(size_t count, size_t distinct) {
 
 void add(RowSample& sample, const Row& row, int k = 4) {
     QuietContext context;
-    sample.add({row.id, true, row.x}, k, false, context);
+    sample.add({.x = row.x, .id = row.id, .has_id = true}, k, false, context);
 }
 
 std::vector<std::byte> flat(const RowSample& sample) {
@@ -108,7 +108,8 @@ TEST(ExemplarSample, PruningIsCountedAndPolls) {
         RowSample sample(budget);
         const std::vector<double> x{1.5};
         const auto add_row = [&](int i, RunContext& context) {
-            sample.add({std::to_string(i), true, x}, k, false, context);
+            const std::string id = std::to_string(i);
+            sample.add({.x = x, .id = id, .has_id = true}, k, false, context);
         };
         QuietContext quiet;
         for (int i = 0; i < 2 * capacity; i++) add_row(i, quiet);
@@ -131,7 +132,7 @@ TEST(ExemplarSample, LargeStatesPoll) {
     RowSample sample(budget), other(budget);
     std::vector<double> x(100);
     QuietContext quiet;
-    for (int i = 0; i < 9'000; i++) x[0] = i, sample.add({"", false, x}, 4, true, quiet);
+    for (int i = 0; i < 9'000; i++) x[0] = i, sample.add({.x = x}, 4, true, quiet);
     const std::vector<std::byte> bytes = flat(sample);
     ImpatientContext reading(3), merging(3);
     EXPECT_THROW(RowSample::parse(bytes, budget, reading), Cancelled);

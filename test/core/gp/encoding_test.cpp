@@ -1,7 +1,7 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 #include "core/numbers/number.hpp"
 
 #include <limits>

@@ -33,7 +33,7 @@ TEST(KernelFit, FindsAMaximumWithinItsLimits) {
         limits.min_noise = 0.025;
         if (seed % 3 == 1) limits.noise = 0.3;
         if (seed % 4 >= 2) limits.signal = 0.7;
-        const KernelFit fit =
+        const OrderedKernel fit =
             fit_kernel(common, observations, {std::vector<double>(6, 0.1), 0.5}, limits, 500, context);
         EXPECT_EQ(fit.negative_log_likelihood, negative_log_likelihood(common, observations, fit.kernel, context));
         EXPECT_LT(fit.evaluations, 500);

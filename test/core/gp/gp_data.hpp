@@ -6,7 +6,7 @@
 
 #include "core/gp/fit.hpp"
 #include "core/gp/outside.hpp"
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 
 #include <functional>
 #include <optional>

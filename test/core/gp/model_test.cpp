@@ -4,7 +4,7 @@
 #include "core/gp/gp_predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/tree/joint_posterior.hpp"
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 #include "core/gp/update.hpp"
 
 namespace btml::gp::test {

@@ -224,7 +224,7 @@ TEST(KernelFit, FindsTheOptimumOfASmallProblem) {
     const std::vector<uint16_t> common = {1, 1, 1, 1, 0};
     const Observations observations = make_observations(target, {}, context);
     const double mean = 1.5, within = 0.34; // Σ(y − mean)²
-    const KernelFit fit = fit_kernel(common, observations, {{1}, 1}, {{}, {}, 1e-6}, 200, context);
+    const OrderedKernel fit = fit_kernel(common, observations, {{1}, 1}, {{}, {}, 1e-6}, 200, context);
     EXPECT_NEAR(fit.kernel.noise, within / 4, 1e-4);
     EXPECT_NEAR(fit.kernel.weights[0], mean * mean - within / 4 / 5, 1e-2);
     EXPECT_LE(fit.evaluations, 200);
@@ -236,7 +236,7 @@ TEST(KernelFit, GradientVanishesWhereItEnds) {
         PlainGp plain = sorted(random_gp({.rows = 30, .levels = 5, .alike = 0.8}, seed));
         const Observations observations = make_observations(plain.target, {}, context);
         const std::vector<uint16_t> common = common_of_neighbours(plain);
-        const KernelFit fit =
+        const OrderedKernel fit =
             fit_kernel(common, observations, {std::vector<double>(5, 0.1), 0.5}, {{}, {}, 0.01}, 1000, context);
         Gradient gradient;
         LikelihoodGradient pass(context);

@@ -27,7 +27,7 @@ constexpr size_t width = 3; // two numbers and a category
 struct Points {
     std::vector<double> x, y, w;
 
-    SmoothRows rows() const { return {{x, width}, y, w}; }
+    SmoothRows rows() const { return {x, width, y, w}; }
     const double* at(size_t i) const { return x.data() + i * width; }
     size_t size() const { return y.size(); }
 };

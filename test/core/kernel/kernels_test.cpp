@@ -15,6 +15,28 @@ double sum_at(const KernelFacts& kernel, double bandwidths) {
     return kernel.sum_at(bandwidths * kernel.unit());
 }
 
+// Falls like a power of the distance, with functions of its own: scores would take it for an exponential function.
+template <template <class> class Family>
+struct RationalQuadratic : Family<RationalQuadratic<Family>> {
+    static constexpr const char* name = "rational_quadratic";
+    using Metric = pairwise::Squares;
+    static constexpr bool takes_products = true, is_rooted = false, is_compact = false;
+    static constexpr double rate = 1, order = 0, least = 0x1p-100;
+    static double unit() { return 1; }
+    static double exponent(double sum) { return std::log2(1 + sum); }
+    template <class Arithmetic, class Number = typename Arithmetic::Number>
+    static Number value(Number sum) {
+        return Arithmetic::number(1) / (Arithmetic::number(1) + sum);
+    }
+    static double log_integral(double) { return 0; }
+};
+template <class>
+struct NoFamily {};
+static_assert(!pairwise::KernelShape<RationalQuadratic<NoFamily>>);
+static_assert(!pairwise::KernelShape<RationalQuadratic<pairwise::Decaying>>);
+static_assert(!pairwise::KernelShape<RationalQuadratic<pairwise::Compact>>);
+static_assert(pairwise::KernelShape<pairwise::Matern32> && pairwise::KernelShape<pairwise::Epanechnikov>);
+
 TEST(Kernels, FallFromOneAsTheirExponentsGrow) {
     for (const Kernel one : all_kernels) {
         const KernelFacts& kernel = facts_of(one);

@@ -1,6 +1,6 @@
 #include "kernel_data.hpp"
 
-#include "core/kernel/exact_sums.hpp"
+#include "core/kernel/query_groups.hpp"
 #include "core/kernel/sampled_sums.hpp"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(QueryGroups, AreNearLeavesThatShareClusters) {
     size_t heavy = 0, found = 0;
     double mean_squares = 0, expected = 0;
     for (size_t group = 0; group < p.groups.groups(); group += 4) {
-        p.groups.look(group, p.queries, workspace, {distances, squares});
+        p.groups.look(group, p.queries, workspace, distances, squares);
         EXPECT_EQ(distances[p.groups.leaf(group)], -1);
         for (size_t leaf = 0; leaf < leaves; leaf++) {
             const size_t pairs = p.groups.rows(group).size() * p.set.tree.keys(leaf).size();

@@ -166,7 +166,7 @@ TEST(PairSums, DependOnNeitherThreadsNorOtherBandwidths) {
     }
 }
 
-TEST(ExactScores, OfConditionalDensitiesAreTheSameAtEveryLevel) {
+TEST(ScoreEstimates, OfConditionalDensitiesAreTheSameAtEveryLevel) {
     QuietContext context;
     ThreadTeam team(context);
     for (const size_t n : {2, 5, 67, 130}) {
@@ -174,10 +174,10 @@ TEST(ExactScores, OfConditionalDensitiesAreTheSameAtEveryLevel) {
         for (const double h : {1e-4, 0.3, 20.0}) {
             const Bandwidths of{h, 0.2 * h};
             const ScoreForm form(ScoreKind::kcde, {}, 2);
-            const double best = exact_scores(form, rows, {&of, 1}, team, context).front().score;
+            const double best = exact_scores(form, rows, {&of, 1}, team, context).front().value;
             for (const Level level : {Level::baseline, Level::avx2}) {
                 choose_level(level);
-                EXPECT_EQ(best, exact_scores(form, rows, {&of, 1}, team, context).front().score) << n << ' ' << h;
+                EXPECT_EQ(best, exact_scores(form, rows, {&of, 1}, team, context).front().value) << n << ' ' << h;
             }
             choose_level(best_level());
         }
@@ -185,7 +185,7 @@ TEST(ExactScores, OfConditionalDensitiesAreTheSameAtEveryLevel) {
 }
 
 // Where all of them at once would not fit, they are summed a few at a time.
-TEST(ExactScores, OfManyBandwidthsFitInLittleMemory) {
+TEST(ScoreEstimates, OfManyBandwidthsFitInLittleMemory) {
     const ScoreForm form(ScoreKind::kr, {}, 2);
     std::vector<Bandwidths> bandwidths;
     for (int i = 0; i < 40; i++) bandwidths.push_back({0.1 * std::pow(1.1, i)});
@@ -196,8 +196,8 @@ TEST(ExactScores, OfManyBandwidthsFitInLittleMemory) {
         const ExactRows rows(score_rows(1'500, 2, 3, context.memory()), context);
         EXPECT_EQ(PairSums::bandwidths_at_once(rows, context.memory()) < bandwidths.size(), megabytes == 1);
         scores.emplace_back();
-        for (const ExactScore& score : exact_scores(form, rows, bandwidths, team, context))
-            scores.back().push_back(score.score);
+        for (const ScoreEstimate& score : exact_scores(form, rows, bandwidths, team, context))
+            scores.back().push_back(score.value);
     }
     EXPECT_EQ(scores[0], scores[1]);
 }
@@ -221,7 +221,7 @@ TEST(PairSums, KeepTheirDigitsFarFromTheOrigin) {
     }
 }
 
-TEST(ExactScores, OfManyBandwidthsAreThoseOfEach) {
+TEST(ScoreEstimates, OfManyBandwidthsAreThoseOfEach) {
     QuietContext context(2);
     ThreadTeam team(context);
     for (uint64_t seed = 0; seed < 6; seed++) {
@@ -232,16 +232,16 @@ TEST(ExactScores, OfManyBandwidthsAreThoseOfEach) {
         for (double h = 1e-6; h < 1e3; h *= 3) bandwidths.push_back({h, 0.4});
         for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::likelihood, ScoreKind::kde}) {
             const ScoreForm form(kind, {}, 2);
-            const std::vector<ExactScore> together = exact_scores(form, exact, bandwidths, team, context);
+            const std::vector<ScoreEstimate> together = exact_scores(form, exact, bandwidths, team, context);
             ASSERT_EQ(together.size(), bandwidths.size());
             for (size_t b = 0; b < bandwidths.size(); b++) {
-                const ExactScore alone = exact_scores(form, exact, {&bandwidths[b], 1}, team, context).front();
-                EXPECT_EQ(together[b].score, alone.score);
+                const ScoreEstimate alone = exact_scores(form, exact, {&bandwidths[b], 1}, team, context).front();
+                EXPECT_EQ(together[b].value, alone.value);
                 EXPECT_EQ(together[b].underflows, alone.underflows);
                 if (kind != ScoreKind::kr) continue;
                 const double definition = test::reference_kr(rows, bandwidths[b].x);
                 if (!std::isfinite(definition)) continue; // it underflows
-                EXPECT_NEAR(alone.score, definition, 1e-10 * (1 + definition)) << n << ' ' << bandwidths[b].x;
+                EXPECT_NEAR(alone.value, definition, 1e-10 * (1 + definition)) << n << ' ' << bandwidths[b].x;
             }
         }
     }

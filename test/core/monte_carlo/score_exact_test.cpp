@@ -29,13 +29,13 @@ TEST(Exponential, AsTheLibrarysToRounding) {
     EXPECT_EQ(exponential(-std::numeric_limits<double>::infinity()), 0);
 }
 
-ExactScore score_of(ScoreKind kind, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
-                    RunContext& context, Kernel kernel = {}) {
+ScoreEstimate score_of(ScoreKind kind, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                       RunContext& context, Kernel kernel = {}) {
     const ScoreForm form(kind, kernel, rows.points().dimensions);
     return exact_scores(form, rows, {&bandwidths, 1}, team, context).front();
 }
 
-TEST(ExactScores, AreTheirDefinitions) {
+TEST(ScoreEstimates, AreTheirDefinitions) {
     QuietContext context(2);
     ThreadTeam team(context);
     for (const size_t dimensions : {1, 2, 5})
@@ -45,19 +45,19 @@ TEST(ExactScores, AreTheirDefinitions) {
                 const ExactRows exact(rows, context);
                 const double kr = reference_kr(rows, h), kde = reference_kde(rows, h);
                 if (std::isfinite(kr)) { // the definition underflows
-                    EXPECT_NEAR(score_of(ScoreKind::kr, exact, {h}, team, context).score, kr, 1e-10 * (1 + kr));
+                    EXPECT_NEAR(score_of(ScoreKind::kr, exact, {h}, team, context).value, kr, 1e-10 * (1 + kr));
                 }
                 const double peak = test::normal_density(0, h * h, dimensions);
-                EXPECT_NEAR(score_of(ScoreKind::kde, exact, {h}, team, context).score, kde, 1e-12 * peak);
+                EXPECT_NEAR(score_of(ScoreKind::kde, exact, {h}, team, context).value, kde, 1e-12 * peak);
                 const double likelihood = reference_likelihood(rows, h);
                 if (std::isfinite(likelihood)) {
-                    EXPECT_NEAR(score_of(ScoreKind::likelihood, exact, {h}, team, context).score, likelihood,
+                    EXPECT_NEAR(score_of(ScoreKind::likelihood, exact, {h}, team, context).value, likelihood,
                                 1e-10 * (1 + std::abs(likelihood)));
                 }
                 for (const double h1 : {0.02, 0.5, 30.0}) {
                     const double kcde = reference_kcde(rows, h, h1);
                     if (std::isfinite(kcde)) {
-                        EXPECT_NEAR(score_of(ScoreKind::kcde, exact, {h, h1}, team, context).score, kcde, 1e-11 / h1);
+                        EXPECT_NEAR(score_of(ScoreKind::kcde, exact, {h, h1}, team, context).value, kcde, 1e-11 / h1);
                     }
                 }
             }
@@ -71,7 +71,7 @@ std::vector<Kernel> kernels_of(ScoreKind kind) {
     return kernels;
 }
 
-TEST(ExactScores, AreTheirDefinitionsForEveryKernel) {
+TEST(ScoreEstimates, AreTheirDefinitionsForEveryKernel) {
     QuietContext context(2);
     ThreadTeam team(context);
     for (uint64_t seed = 0; seed < 40; seed++) {
@@ -82,8 +82,8 @@ TEST(ExactScores, AreTheirDefinitionsForEveryKernel) {
         const ExactRows exact(rows, context);
         const auto expect = [&](ScoreKind kind, Kernel kernel, double reference, double error) {
             if (!std::isfinite(reference)) return; // the definition underflows
-            const ExactScore score = score_of(kind, exact, {h, 0.5}, team, context, kernel);
-            EXPECT_NEAR(score.score, reference, error)
+            const ScoreEstimate score = score_of(kind, exact, {h, 0.5}, team, context, kernel);
+            EXPECT_NEAR(score.value, reference, error)
                 << pairwise::facts_of(kernel).name << ' ' << name_of(kind) << ' ' << n << ' ' << dimensions << ' ' << h;
         };
         for (const Kernel kernel : kernels_of(ScoreKind::kr)) {
@@ -157,7 +157,7 @@ TEST(ScoreForm, NamesTheKernelsThatAScoreCanHave) {
 }
 
 // Where no kernel value is a number, the nearest rows count, in the kernel's metric.
-TEST(ExactScores, NearestRowsUnderEveryKernel) {
+TEST(ScoreEstimates, NearestRowsUnderEveryKernel) {
     QuietContext context;
     ThreadTeam team(context);
     ScoreRows rows(2, true, context.memory());
@@ -165,24 +165,24 @@ TEST(ExactScores, NearestRowsUnderEveryKernel) {
         for (const double value : {x, y, target}) rows.values.push_back(value);
     const ExactRows exact(rows, context);
     for (const Kernel kernel : kernels_of(ScoreKind::kr)) {
-        const ExactScore score = score_of(ScoreKind::kr, exact, {1e-3}, team, context, kernel);
+        const ScoreEstimate score = score_of(ScoreKind::kr, exact, {1e-3}, team, context, kernel);
         // From (0, 0), (0, 5.6) is the nearer one by absolute differences, (2.9, 3) by squares.
         const bool squares = facts_of(kernel).sum_at(3) == 9;
-        EXPECT_NEAR(score.score, ((squares ? 16 : 1) + 9 + 9) / 3.0, 1e-9) << facts_of(kernel).name;
+        EXPECT_NEAR(score.value, ((squares ? 16 : 1) + 9 + 9) / 3.0, 1e-9) << facts_of(kernel).name;
         EXPECT_EQ(score.underflows, 3U);
     }
 }
 
-TEST(ExactScores, OfDensitiesWithoutATarget) {
+TEST(ScoreEstimates, OfDensitiesWithoutATarget) {
     QuietContext context;
     ThreadTeam team(context);
     const ScoreRows rows = score_rows(100, 3, 1, context.memory(), {false});
-    EXPECT_NEAR(score_of(ScoreKind::kde, ExactRows(rows, context), {0.4}, team, context).score,
+    EXPECT_NEAR(score_of(ScoreKind::kde, ExactRows(rows, context), {0.4}, team, context).value,
                 reference_kde(rows, 0.4), 1e-12);
 }
 
 // Where every weight underflows, the nearest row alone counts: what the score tends to.
-TEST(ExactScores, NearestRowWhereAllWeightsUnderflow) {
+TEST(ScoreEstimates, NearestRowWhereAllWeightsUnderflow) {
     QuietContext context;
     ThreadTeam team(context);
     ScoreRows rows(1, true, context.memory());
@@ -191,20 +191,20 @@ TEST(ExactScores, NearestRowWhereAllWeightsUnderflow) {
         rows.values.push_back(10 * x);
     }
     const ExactRows exact(rows, context);
-    const ExactScore kr = score_of(ScoreKind::kr, exact, {1e-3}, team, context);
-    EXPECT_DOUBLE_EQ(kr.score, (100.0 + 100 + 0 + 0) / 4);
+    const ScoreEstimate kr = score_of(ScoreKind::kr, exact, {1e-3}, team, context);
+    EXPECT_DOUBLE_EQ(kr.value, (100.0 + 100 + 0 + 0) / 4);
     EXPECT_EQ(kr.underflows, 2U);
-    const ExactScore kcde = score_of(ScoreKind::kcde, exact, {1e-3, 1}, team, context);
+    const ScoreEstimate kcde = score_of(ScoreKind::kcde, exact, {1e-3, 1}, team, context);
     const double square = 1 / (2 * std::sqrt(std::numbers::pi)), peak = 1 / std::sqrt(2 * std::numbers::pi);
-    EXPECT_NEAR(kcde.score, square - 2 * peak * (2 + 2 * std::exp(-50.0)) / 4, 1e-12);
+    EXPECT_NEAR(kcde.value, square - 2 * peak * (2 + 2 * std::exp(-50.0)) / 4, 1e-12);
     EXPECT_EQ(kcde.underflows, 2U);
     // The nearest rows are 1, 1, 0 and 0 away.
-    const ExactScore likelihood = score_of(ScoreKind::likelihood, exact, {1e-3}, team, context);
-    EXPECT_NEAR(likelihood.score, (2 * 0.5e6) / 4 + std::log(3e-3 * std::sqrt(2 * std::numbers::pi)), 1e-9);
+    const ScoreEstimate likelihood = score_of(ScoreKind::likelihood, exact, {1e-3}, team, context);
+    EXPECT_NEAR(likelihood.value, (2 * 0.5e6) / 4 + std::log(3e-3 * std::sqrt(2 * std::numbers::pi)), 1e-9);
     EXPECT_EQ(likelihood.underflows, 0U);
-    const ExactScore kde = score_of(ScoreKind::kde, exact, {1e-3}, team, context);
+    const ScoreEstimate kde = score_of(ScoreKind::kde, exact, {1e-3}, team, context);
     EXPECT_EQ(kde.underflows, 2U);
-    EXPECT_NEAR(kde.score, reference_kde(rows, 1e-3), 1e-9);
+    EXPECT_NEAR(kde.value, reference_kde(rows, 1e-3), 1e-9);
 }
 
 // Targets near each other, far apart and both: their order and gaps do not matter.
@@ -228,15 +228,15 @@ TEST(MixtureIntegrals, AreThoseOfTheirPairs) {
         }
 }
 
-TEST(ExactScores, AnyThreadsTheSameBytes) {
+TEST(ScoreEstimates, AnyThreadsTheSameBytes) {
     QuietContext one(1), three(3);
     ThreadTeam alone(one), team(three);
     const ScoreRows rows = score_rows(700, 3, 5, one.memory());
     const ExactRows exact(rows, one);
-    EXPECT_EQ(score_of(ScoreKind::kr, exact, {0.2}, alone, one).score,
-              score_of(ScoreKind::kr, exact, {0.2}, team, three).score);
-    EXPECT_EQ(score_of(ScoreKind::kcde, exact, {0.2, 0.3}, alone, one).score,
-              score_of(ScoreKind::kcde, exact, {0.2, 0.3}, team, three).score);
+    EXPECT_EQ(score_of(ScoreKind::kr, exact, {0.2}, alone, one).value,
+              score_of(ScoreKind::kr, exact, {0.2}, team, three).value);
+    EXPECT_EQ(score_of(ScoreKind::kcde, exact, {0.2, 0.3}, alone, one).value,
+              score_of(ScoreKind::kcde, exact, {0.2, 0.3}, team, three).value);
 }
 
 ScoreOptions exactly() {

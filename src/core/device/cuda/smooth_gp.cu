@@ -25,7 +25,7 @@ __device__ double covariance_of(double square, double penalty) {
     return value;
 }
 
-struct Process {
+struct SparseGp {
     unsigned numbers, width, count;
     const double* penalties;
     double signal;
@@ -34,22 +34,22 @@ struct Process {
 
 // to[row][inducing point]; a block of threads goes through the rows from blockIdx.y on, gridDim.y apart.
 template <class Shape>
-__global__ void find_covariances(const Process process, unsigned rows, const double* points, const double* roots,
+__global__ void find_covariances(const SparseGp model, unsigned rows, const double* points, const double* roots,
                                  double* to) {
     const unsigned u = blockIdx.x * blockDim.x + threadIdx.x;
-    if (u >= process.count) return;
+    if (u >= model.count) return;
     for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {
-        const double* const point = points + static_cast<uint64_t>(row) * process.width;
+        const double* const point = points + static_cast<uint64_t>(row) * model.width;
         double square = 0, penalty = 0;
-        for (unsigned c = 0; c < process.numbers; c++) {
-            const double difference = point[c] - process.inducing[static_cast<uint64_t>(c) * process.count + u];
+        for (unsigned c = 0; c < model.numbers; c++) {
+            const double difference = point[c] - model.inducing[static_cast<uint64_t>(c) * model.count + u];
             square += difference * difference;
         }
-        for (unsigned c = process.numbers; c < process.width; c++)
-            if (point[c] != process.inducing[static_cast<uint64_t>(c) * process.count + u])
-                penalty += process.penalties[c - process.numbers];
-        to[static_cast<uint64_t>(row) * process.count + u] =
-            roots[row] * process.signal * covariance_of<Shape>(square, penalty);
+        for (unsigned c = model.numbers; c < model.width; c++)
+            if (point[c] != model.inducing[static_cast<uint64_t>(c) * model.count + u])
+                penalty += model.penalties[c - model.numbers];
+        to[static_cast<uint64_t>(row) * model.count + u] =
+            roots[row] * model.signal * covariance_of<Shape>(square, penalty);
     }
 }
 
@@ -64,7 +64,7 @@ __global__ void inner_products(unsigned rows, unsigned count, const double* a, c
     if (lane == 0) to[row] = sum;
 }
 
-using Find = void (*)(Process, unsigned, const double*, const double*, double*);
+using Find = void (*)(SparseGp, unsigned, const double*, const double*, double*);
 
 Find find_of(uint32_t kind) {
     switch (kind) {
@@ -79,11 +79,10 @@ Find find_of(uint32_t kind) {
     }
 }
 
-std::vector<double> by_coordinate(const btml_cuda_gp& process) {
-    std::vector<double> turned(process.count * process.width);
-    for (uint64_t u = 0; u < process.count; u++)
-        for (uint64_t c = 0; c < process.width; c++)
-            turned[c * process.count + u] = process.inducing[u * process.width + c];
+std::vector<double> by_coordinate(const btml_cuda_gp& model) {
+    std::vector<double> turned(model.count * model.width);
+    for (uint64_t u = 0; u < model.count; u++)
+        for (uint64_t c = 0; c < model.width; c++) turned[c * model.count + u] = model.inducing[u * model.width + c];
     return turned;
 }
 
@@ -101,18 +100,18 @@ class Library {
 
 class SmoothGp {
   public:
-    explicit SmoothGp(const btml_cuda_gp& process)
-        : find_(find_of(process.kind)),
-          count_(static_cast<int>(process.count)),
-          penalties_(process.penalties, process.width - process.numbers),
-          inducing_(by_coordinate(process).data(), process.count * process.width),
-          process_{static_cast<unsigned>(process.numbers),
-                   static_cast<unsigned>(process.width),
-                   static_cast<unsigned>(process.count),
-                   penalties_.get(),
-                   process.signal,
-                   inducing_.get()} {
-        const std::vector<double> point(process.width);
+    explicit SmoothGp(const btml_cuda_gp& model)
+        : find_(find_of(model.kind)),
+          count_(static_cast<int>(model.count)),
+          penalties_(model.penalties, model.width - model.numbers),
+          inducing_(by_coordinate(model).data(), model.count * model.width),
+          model_{static_cast<unsigned>(model.numbers),
+                 static_cast<unsigned>(model.width),
+                 static_cast<unsigned>(model.count),
+                 penalties_.get(),
+                 model.signal,
+                 inducing_.get()} {
+        const std::vector<double> point(model.width);
         const double root = 0;
         load({1, point.data(), &root}); // fails here where the device cannot run it
         check(cudaDeviceSynchronize());
@@ -122,15 +121,15 @@ class SmoothGp {
     // reached.
     uint64_t max_rows() const {
         constexpr double seconds = 0.05, reached = 0.25;
-        const double slower = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio), count = process_.count;
-        const double of_row = count * (2 * count + 4 * process_.width);
+        const double slower = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio), count = model_.count;
+        const double of_row = count * (2 * count + 4 * model_.width);
         return static_cast<uint64_t>(std::clamp(seconds * reached * speed() / slower / of_row, 1.0, 1e9));
     }
 
     void begin_moments(const double* factor) {
         factor_.copy(factor, squares());
         products_.clear(squares());
-        projections_.clear(process_.count);
+        projections_.clear(model_.count);
     }
 
     void add_moments(const btml_cuda_rows& rows, const double* targets) {
@@ -148,11 +147,11 @@ class SmoothGp {
 
     void take_moments(double* products, double* projections) const {
         products_.take(products, squares());
-        projections_.take(projections, process_.count);
+        projections_.take(projections, model_.count);
     }
 
     void begin_forms(const double* solution, uint64_t forms, const double* const* matrices) {
-        solution_.copy(solution, process_.count);
+        solution_.copy(solution, model_.count);
         forms_ = forms;
         matrices_.reserve(forms * squares());
         for (uint64_t form = 0; form < forms; form++)
@@ -167,30 +166,30 @@ class SmoothGp {
         check(cublasDgemv(blas_.get(), CUBLAS_OP_T, count_, count, &one, covariances_.get(), count_, solution_.get(), 1,
                           &zero, means_.get(), 1));
         means_.take(means, rows.rows);
-        reduced_.reserve(rows.rows * process_.count);
+        reduced_.reserve(rows.rows * model_.count);
         for (uint64_t form = 0; form < forms_; form++) {
             check(cublasDsymm(blas_.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, count_, count, &one,
                               matrices_.get() + form * squares(), count_, covariances_.get(), count_, &zero,
                               reduced_.get(), count_));
             constexpr unsigned of_block = threads / 32;
             inner_products<<<(static_cast<unsigned>(count) + of_block - 1) / of_block, threads>>>(
-                static_cast<unsigned>(count), process_.count, covariances_.get(), reduced_.get(), means_.get());
+                static_cast<unsigned>(count), model_.count, covariances_.get(), reduced_.get(), means_.get());
             check(cudaGetLastError());
             means_.take(forms + form * rows.rows, rows.rows);
         }
     }
 
   private:
-    size_t squares() const { return static_cast<size_t>(process_.count) * process_.count; }
+    size_t squares() const { return static_cast<size_t>(model_.count) * model_.count; }
 
     // Finds the rows' covariances; returns how many rows they are.
     int load(const btml_cuda_rows& rows) {
         const auto count = static_cast<unsigned>(rows.rows);
-        points_.copy(rows.points, rows.rows * process_.width);
+        points_.copy(rows.points, rows.rows * model_.width);
         roots_.copy(rows.roots, rows.rows);
-        covariances_.reserve(rows.rows * process_.count);
-        const dim3 blocks((process_.count + threads - 1) / threads, std::min(count, 65535U));
-        find_<<<blocks, threads>>>(process_, count, points_.get(), roots_.get(), covariances_.get());
+        covariances_.reserve(rows.rows * model_.count);
+        const dim3 blocks((model_.count + threads - 1) / threads, std::min(count, 65535U));
+        find_<<<blocks, threads>>>(model_, count, points_.get(), roots_.get(), covariances_.get());
         check(cudaGetLastError());
         return static_cast<int>(count);
     }
@@ -198,7 +197,7 @@ class SmoothGp {
     const Find find_;
     const int count_;
     const DeviceArray<double> penalties_, inducing_;
-    const Process process_;
+    const SparseGp model_;
     const Library blas_;
     DeviceArray<double> points_, roots_, targets_, covariances_;
     DeviceArray<double> factor_, products_, projections_;
@@ -217,9 +216,9 @@ SmoothGp& gp_of(void* gp) {
 using btml::cuda::gp_of;
 using btml::cuda::guarded;
 
-extern "C" const char* btml_cuda_open_gp(const btml_cuda_gp* process, void** gp, uint64_t* max_rows) {
+extern "C" const char* btml_cuda_open_gp(const btml_cuda_gp* model, void** gp, uint64_t* max_rows) {
     return guarded([&] {
-        auto opened = std::make_unique<btml::cuda::SmoothGp>(*process);
+        auto opened = std::make_unique<btml::cuda::SmoothGp>(*model);
         *max_rows = opened->max_rows();
         *gp = opened.release();
     });

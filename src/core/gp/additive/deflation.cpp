@@ -1,6 +1,6 @@
 #include "core/gp/additive/deflation.hpp"
 
-#include "core/gp/additive/column_products.hpp"
+#include "core/gp/additive/float_columns.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <cmath>

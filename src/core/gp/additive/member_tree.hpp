@@ -69,7 +69,7 @@ struct LevelSquares {
 };
 BTML_DISPATCH(LevelSquares, level_squares, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
 
-// Random signs by node: columns of independent samples of the member's process are sums of √edge·sign over the nodes
+// Random signs by node: columns of independent samples of the member's gp are sums of √edge·sign over the nodes
 // above a row. Only the samples' second moments matter for what they are used for, and signs have the least variance.
 struct Signs {
     uint64_t seed, stream;

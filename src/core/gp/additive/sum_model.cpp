@@ -1,7 +1,7 @@
 #include "core/gp/additive/sum_model.hpp"
 
 #include "core/gp/additive/conjugate_gradients.hpp"
-#include "core/gp/additive/upper_halves.hpp"
+#include "core/gp/additive/float_columns.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <bit>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/gp/additive/additive_covariance.hpp"
-#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/row_sorter.hpp"
 #include "core/gp/tree/training_columns.hpp"
 #include "core/gp/tree/trie.hpp"
 

@@ -131,7 +131,7 @@ double log_step(double data, double expected, double before) {
 }
 
 // Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·(α'Aα / tr K⁻¹A)^¾, but for momentum, and
-// E[β'Aβ] = tr K⁻¹A for solutions β with samples of the process.
+// E[β'Aβ] = tr K⁻¹A for solutions β with samples of the gp.
 void SumTrainer::step() {
     sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
     put_targets(right_);

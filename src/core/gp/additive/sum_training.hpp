@@ -3,7 +3,7 @@
 // Every member has a random shift of the grid, a random part of the features, and a greedy bit order from a sample of
 // the rows. Then all weights and the noise are learned together, by the steps of a minorise–maximise algorithm for
 // variance components (Zhou, Hu, Qiao, Cho, Zhou: MM Algorithms for Variance Components Models, 2019) in which traces
-// are estimated from samples of the process. A last solution serves the mean, and samples for the variance.
+// are estimated from samples of the gp. A last solution serves the mean, and samples for the variance.
 #pragma once
 
 #include "core/gp/additive/sum_model.hpp"
@@ -32,12 +32,7 @@ uint64_t default_evaluations(size_t rows);
 // Members that so many evaluations serve, at most max_members; 0 where they are too few for a sum.
 int members_within(uint64_t evaluations);
 
-struct TrainedSum {
-    SumModel model;
-    LeaveOneOut leave_one_out; // with the model's calibration
-    uncertainty::StandardisedErrors left_out;
-    uint64_t evaluations;
-};
+using TrainedSum = Fitted<SumModel>;
 
 // Returns about what train_sum holds at its peak: 2.2 kB a row, 128 bytes a row for each thread and 24 bytes a row for
 // each member, or what the model holds.

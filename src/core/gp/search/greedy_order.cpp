@@ -169,7 +169,7 @@ void GreedyOrder::fit() {
     if (evaluations == 0) return;
     group({});
     const KernelLimits limits{.noise = {}, .signal = {}, .min_noise = min_noise_};
-    KernelFit fit =
+    OrderedKernel fit =
         fit_kernel(groups_.common.span(), groups_.observations, current_.kernel, limits, evaluations, context_);
     budget_.spend(fit.evaluations, rows_);
     current_.kernel = std::move(fit.kernel);

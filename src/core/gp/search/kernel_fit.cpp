@@ -59,8 +59,8 @@ class Parameters {
 
 } // namespace
 
-KernelFit fit_kernel(std::span<const uint16_t> common, const Observations& sorted, const Kernel& start,
-                     const KernelLimits& limits, int evaluations, RunContext& context) {
+OrderedKernel fit_kernel(std::span<const uint16_t> common, const Observations& sorted, const Kernel& start,
+                         const KernelLimits& limits, int evaluations, RunContext& context) {
     static constexpr double min_gain = 1e-6, longest_step = 3;
     const Parameters parameters(start.levels(), limits);
     LikelihoodGradient likelihood(context);
@@ -75,7 +75,7 @@ KernelFit fit_kernel(std::span<const uint16_t> common, const Observations& sorte
             return value;
         },
         evaluations, min_gain, longest_step);
-    return {parameters.kernel(x), minimum.value, minimum.evaluations};
+    return {{}, parameters.kernel(x), minimum.value, static_cast<uint64_t>(minimum.evaluations)};
 }
 
 } // namespace btml::gp

@@ -20,14 +20,9 @@ class LocalSearch {
     OrderedKernel improve(OrderedKernel start);
 
   private:
-    struct Candidate {
-        BitOrder order;
-        std::vector<double> weights;
-    };
-
-    std::optional<Candidate> change();
+    std::optional<OrderedKernel> change();
     bool has_bits_for(const BitOrder& order) const;
-    void consider(Candidate candidate);
+    void consider(OrderedKernel candidate);
     void fit(int evaluations);
 
     size_t place() { return random_.below(best_.order.size()); }
@@ -48,9 +43,10 @@ bool LocalSearch::has_bits_for(const BitOrder& order) const {
 }
 
 // Returns nothing where the change is none, or not possible.
-std::optional<LocalSearch::Candidate> LocalSearch::change() {
-    Candidate candidate{best_.order, best_.kernel.weights};
+std::optional<OrderedKernel> LocalSearch::change() {
+    OrderedKernel candidate = best_;
     BitOrder& order = candidate.order;
+    std::vector<double>& weights = candidate.kernel.weights;
     switch (order.empty() ? 3 : random_.below(4)) {
     case 0: { // two levels near each other change places
         const size_t i = place(), j = std::min(order.size() - 1, i + 1 + random_.below(farthest_swap));
@@ -73,9 +69,9 @@ std::optional<LocalSearch::Candidate> LocalSearch::change() {
     default: { // a new level takes half of the weight of the one that was in its place
         const size_t i = order.empty() ? 0 : place();
         double weight = problem_.limits.signal.value_or(0.1 * best_.kernel.noise);
-        if (!candidate.weights.empty()) weight = candidate.weights[i] /= 2;
+        if (!weights.empty()) weight = weights[i] /= 2;
         order.insert(order.begin() + i, feature());
-        candidate.weights.insert(candidate.weights.begin() + i, weight);
+        weights.insert(weights.begin() + i, weight);
     }
     }
     if (order == best_.order || !has_bits_for(order)) return std::nullopt;
@@ -83,19 +79,18 @@ std::optional<LocalSearch::Candidate> LocalSearch::change() {
 }
 
 // Weights stay in their places; a change that is not much worse with them gets a short fit.
-void LocalSearch::consider(Candidate candidate) {
-    Kernel kernel{std::move(candidate.weights), best_.kernel.noise};
+void LocalSearch::consider(OrderedKernel candidate) {
     evaluator_.sort(candidate.order);
-    double value = evaluator_.likelihood(kernel);
+    double& value = candidate.negative_log_likelihood = evaluator_.likelihood(candidate.kernel);
     if (value < best_.negative_log_likelihood + promising && evaluator_.left() > 0) {
-        KernelFit fit = evaluator_.fit(kernel, evaluations_of_trial);
+        OrderedKernel fit = evaluator_.fit(candidate.kernel, evaluations_of_trial);
         if (fit.negative_log_likelihood < value) {
-            kernel = std::move(fit.kernel);
+            candidate.kernel = std::move(fit.kernel);
             value = fit.negative_log_likelihood;
         }
     }
     if (!(value < best_.negative_log_likelihood - min_gain)) return;
-    best_ = {std::move(candidate.order), std::move(kernel), value};
+    best_ = std::move(candidate);
     evaluator_.accept();
     if (++acceptances_ % acceptances_between_fits == 0) fit(evaluations_between);
 }
@@ -103,7 +98,7 @@ void LocalSearch::consider(Candidate candidate) {
 // Fits the kernel of the best order, which must be the one that was sorted last.
 void LocalSearch::fit(int evaluations) {
     if (evaluator_.left() == 0) return;
-    KernelFit fit = evaluator_.fit(best_.kernel, evaluations);
+    OrderedKernel fit = evaluator_.fit(best_.kernel, evaluations);
     if (!(fit.negative_log_likelihood < best_.negative_log_likelihood)) return;
     best_.kernel = std::move(fit.kernel);
     best_.negative_log_likelihood = fit.negative_log_likelihood;
@@ -118,7 +113,7 @@ OrderedKernel LocalSearch::improve(OrderedKernel start) {
     fit(evaluations_at_end);
     for (int idle = 0; evaluator_.left() > evaluations_at_end && idle < max_idle_moves; idle++) {
         problem_.context.poll();
-        std::optional<Candidate> candidate = change();
+        std::optional<OrderedKernel> candidate = change();
         if (!candidate) continue;
         consider(std::move(*candidate));
         idle = 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/gp/search/kernel_fit.hpp"
-#include "core/gp/tree/row_sorter.hpp"
 
 namespace btml::gp {
 
@@ -41,13 +40,6 @@ struct OrderProblem {
     size_t count() const { return rows.rows.rows; }
 };
 
-struct OrderedKernel {
-    BitOrder order;
-    Kernel kernel;
-    double negative_log_likelihood = std::numeric_limits<double>::infinity(); // is that of all rows
-    uint64_t evaluations = 0;                                                 // were made to find it
-};
-
 // Evaluates as far as the budget goes. It keeps references to the problem and the budget.
 class OrderEvaluator {
   public:
@@ -77,9 +69,9 @@ class OrderEvaluator {
         spend(1);
         return gradient_(common_, sorted_, kernel, gradient, problem_.context);
     }
-    KernelFit fit(const Kernel& start, int evaluations) {
+    OrderedKernel fit(const Kernel& start, int evaluations) {
         const int most = budget_.most(evaluations, problem_.count());
-        KernelFit fit = fit_kernel(common_, sorted_, start, problem_.limits, most, problem_.context);
+        OrderedKernel fit = fit_kernel(common_, sorted_, start, problem_.limits, most, problem_.context);
         spend(fit.evaluations);
         return fit;
     }

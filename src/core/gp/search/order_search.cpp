@@ -22,8 +22,10 @@ OrderedKernel fit_bits_in_turn(const OrderProblem& problem, EvaluationBudget& bu
     const Kernel start{std::vector<double>(order.size(), signal), limits.noise.value_or(limits.min_noise + 0.1)};
     OrderEvaluator evaluator(problem, budget);
     evaluator.sort(order);
-    KernelFit fit = evaluator.fit(start, std::numeric_limits<int>::max());
-    return {std::move(order), std::move(fit.kernel), fit.negative_log_likelihood, budget.spent()};
+    OrderedKernel fit = evaluator.fit(start, std::numeric_limits<int>::max());
+    fit.order = std::move(order);
+    fit.evaluations = budget.spent();
+    return fit;
 }
 
 // Takes every row with the same chance.

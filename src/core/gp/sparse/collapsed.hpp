@@ -1,4 +1,4 @@
-// The process at its inducing points, given all rows: the collapsed variational bound and posterior of Titsias,
+// The gp at its inducing points, given all rows: the collapsed variational bound and posterior of Titsias,
 // Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009).
 #pragma once
 

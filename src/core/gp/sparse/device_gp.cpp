@@ -23,17 +23,17 @@ DeviceGp::DeviceGp(const device::Library& library, const SmoothKernel& kernel, s
     const size_t width = kernel.width();
     Buffer<double> scaled(context.memory(), CovarianceSlab::what, inducing.size());
     for (size_t u = 0; u < count_; u++) kernel.scale(inducing.data() + u * width, scaled.data() + u * width);
-    const btml_cuda_gp process{static_cast<uint32_t>(kernel.kind),
-                               kernel.inverse_lengths.size(),
-                               width,
-                               count_,
-                               kernel.penalties.data(),
-                               kernel.signal,
-                               scaled.data()};
+    const btml_cuda_gp as_c{static_cast<uint32_t>(kernel.kind),
+                            kernel.inverse_lengths.size(),
+                            width,
+                            count_,
+                            kernel.penalties.data(),
+                            kernel.signal,
+                            scaled.data()};
     uint64_t max_rows = 0;
     {
         const SignalsBlocked blocked; // CUDA starts threads of its own
-        device::check(library.open_gp(&process, &handle_, &max_rows));
+        device::check(library.open_gp(&as_c, &handle_, &max_rows));
     }
     const uint64_t of_row = sizeof(double) * (width + 2);
     max_rows_ = std::min(max_rows, CovarianceSlab::bytes(count_, width) / of_row);
@@ -60,7 +60,7 @@ btml_cuda_rows DeviceGp::load(const SmoothRows& rows, size_t begin, size_t end) 
     targets_.resize(count);
     std::vector<double> point(width);
     for (size_t i = 0; i < count; i++) {
-        rows.points.read(begin + i, point.data());
+        rows.read(begin + i, point.data());
         kernel_.scale(point.data(), points_.data() + i * width);
         roots_[i] = std::sqrt(rows.weight(begin + i));
         targets_[i] = roots_[i] * rows.targets[begin + i];

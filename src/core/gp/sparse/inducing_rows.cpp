@@ -101,8 +101,8 @@ std::vector<uint32_t> spread_rows(size_t rows, size_t count, uint64_t seed) {
 }
 
 Buffer<double> points_of(const SmoothRows& rows, std::span<const uint32_t> some, MemoryBudget& budget) {
-    Buffer<double> points(budget, what, some.size() * rows.width());
-    for (size_t i = 0; i < some.size(); i++) rows.points.read(some[i], points.data() + i * rows.width());
+    Buffer<double> points(budget, what, some.size() * rows.width);
+    for (size_t i = 0; i < some.size(); i++) rows.read(some[i], points.data() + i * rows.width);
     return points;
 }
 

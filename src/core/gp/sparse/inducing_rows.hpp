@@ -1,4 +1,4 @@
-// Chooses the rows that a sparse process goes by.
+// Chooses the rows that a sparse gp goes by.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -23,12 +23,12 @@ Buffer<double> points_of(const SmoothRows& rows, std::span<const uint32_t> some,
 // Some rows, in memory of their own.
 struct RowSubset {
     RowSubset(const SmoothRows& all, std::span<const uint32_t> some, MemoryBudget& budget)
-        : points(points_of(all, some, budget)), width(all.width()) {
+        : points(points_of(all, some, budget)), width(all.width) {
         for (const uint32_t row : some) targets.push_back(all.targets[row]);
         if (!all.weights.empty())
             for (const uint32_t row : some) weights.push_back(all.weights[row]);
     }
-    SmoothRows rows() const { return {{points.span(), width}, targets, weights}; }
+    SmoothRows rows() const { return {points.span(), width, targets, weights}; }
 
     Buffer<double> points;
     std::vector<double> targets, weights;

@@ -32,7 +32,7 @@ std::vector<double> bounded_parameters(std::span<const double> parameters, const
 // With K the observations' covariances and α = K⁻¹y, the derivatives by K are (αα' − K⁻¹)/2.
 Likelihood likelihood_of(const SmoothKernel& kernel, const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
     const size_t size = rows.size();
-    Buffer<double> matrix = covariance_matrix(kernel, rows.points.in_memory(), team, context);
+    Buffer<double> matrix = covariance_matrix(kernel, rows.points, team, context);
     for (size_t i = 0; i < size; i++) matrix[i * size + i] += kernel.noise / rows.weight(i);
     const algebra::Cholesky factor(std::move(matrix), size, team);
     std::vector<double> solution(rows.targets.begin(), rows.targets.end());
@@ -49,7 +49,7 @@ Likelihood likelihood_of(const SmoothKernel& kernel, const SmoothRows& rows, Thr
         noise_slope += derivatives[i * size + i] * kernel.noise / rows.weight(i);
     }
     std::vector<double> slopes(kernel.width() + 2);
-    add_slopes_of_matrix(kernel, rows.points.in_memory(), derivatives, slopes, {}, team, context);
+    add_slopes_of_matrix(kernel, rows.points, derivatives, slopes, {}, team, context);
     slopes.back() = noise_slope;
     return {-(quadratic + factor.log_determinant() + static_cast<double>(size) * std::log(2 * M_PI)) / 2,
             std::move(slopes)};

@@ -15,8 +15,8 @@ CovarianceSlab::CovarianceSlab(const SmoothKernel& kernel, std::span<const doubl
     : kernel_(kernel),
       rows_(rows),
       team_(team),
-      count_(inducing.size() / rows.width()),
-      width_(rows.width()),
+      count_(inducing.size() / rows.width),
+      width_(rows.width),
       inducing_(context.memory(), what, inducing.size()),
       groups_(context.memory(), what, max_rows * width_),
       values_(context.memory(), what, count_ * max_rows, 0.0),
@@ -49,7 +49,7 @@ void CovarianceSlab::load_group(size_t begin, size_t group) {
     for (size_t i = 0; i < covariance_group; i++) {
         const size_t place = group * covariance_group + i, row = begin + place;
         const bool is_row = row < rows_.size();
-        rows_.points.read(is_row ? row : begin, point.data());
+        rows_.read(is_row ? row : begin, point.data());
         kernel_.scale(point.data(), scaled.data());
         for (size_t c = 0; c < width_; c++) points[c * covariance_group + i] = scaled[c];
         roots_[place] = is_row ? std::sqrt(rows_.weight(row)) : 0;
@@ -148,7 +148,7 @@ void add_moments(const SmoothKernel& kernel, std::span<const double> inducing, c
 
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
-    Moments moments(inducing.size() / rows.width(), context.memory());
+    Moments moments(inducing.size() / rows.width, context.memory());
     const auto device = DeviceGp::worth_it(kernel, inducing, rows.size(), context);
     if (!device || !device::attempt(context, [&] { device->find_moments(factor, rows, moments); }))
         add_moments(kernel, inducing, factor, rows, moments, team, context);
@@ -168,7 +168,7 @@ void add_slopes_of_matrix(const SmoothKernel& kernel, std::span<const double> po
     constexpr size_t stride = CovarianceSlab::max_rows;
     const size_t size = points.size() / kernel.width();
     const std::vector<double> targets(size);
-    const SmoothRows rows{{points, kernel.width()}, targets, {}};
+    const SmoothRows rows(points, kernel.width(), targets);
     CovarianceSlab slab(kernel, points, rows, team, context);
     Buffer<double> of_slab(context.memory(), CovarianceSlab::what, size * stride, 0.0);
     for (size_t begin = 0; begin < size; begin += stride) {
@@ -184,7 +184,7 @@ Buffer<double> covariance_matrix(const SmoothKernel& kernel, std::span<const dou
                                  RunContext& context) {
     const size_t width = kernel.width(), size = points.size() / width;
     const std::vector<double> targets(size);
-    const SmoothRows rows{{points, width}, targets, {}};
+    const SmoothRows rows(points, width, targets);
     CovarianceSlab slab(kernel, points, rows, team, context);
     Buffer<double> matrix(context.memory(), CovarianceSlab::what, size * size);
     for (size_t begin = 0; begin < size; begin += CovarianceSlab::max_rows) {

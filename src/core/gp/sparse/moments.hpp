@@ -1,4 +1,4 @@
-// What a sparse process knows of its rows: sums of products of their covariances with its inducing points.
+// What a sparse gp knows of its rows: sums of products of their covariances with its inducing points.
 #pragma once
 
 #include "core/algebra/cholesky.hpp"
@@ -9,40 +9,35 @@
 
 namespace btml::gp {
 
-// The points of rows, in memory or as columns have them.
-class SmoothPoints {
-  public:
-    // Row by row, `width` coordinates each.
-    SmoothPoints(std::span<const double> points, size_t width) : points_(points), width_(width) {}
-    // Keeps references to both.
-    SmoothPoints(const Coordinates& coordinates, const TrainingColumns& columns)
-        : coordinates_(&coordinates), columns_(&columns), width_(coordinates.width()) {}
-
-    size_t width() const { return width_; }
-    std::span<const double> in_memory() const { return points_; } // empty: they are in columns
-    void read(size_t row, double* to) const {
-        if (columns_)
-            coordinates_->read(*columns_, row, to);
-        else
-            std::copy_n(points_.data() + row * width_, width_, to);
-    }
-
-  private:
-    const Coordinates* coordinates_ = nullptr;
-    const TrainingColumns* columns_ = nullptr;
-    std::span<const double> points_;
-    size_t width_;
-};
-
-// Rows as a smooth kernel sees them. Targets are standardised.
+// Rows as a smooth kernel sees them, whose points are in memory or as columns have them. Targets are standardised.
 struct SmoothRows {
-    SmoothPoints points;
+    std::span<const double> points; // row by row; empty: they are in columns
+    size_t width;                   // coordinates of each
     std::span<const double> targets;
     std::span<const double> weights; // empty: 1 each
+    const Coordinates* coordinates = nullptr;
+    const TrainingColumns* columns = nullptr; // of which the coordinates are; null: points are in memory
+
+    SmoothRows(std::span<const double> its_points, size_t its_width, std::span<const double> its_targets = {},
+               std::span<const double> its_weights = {})
+        : points(its_points), width(its_width), targets(its_targets), weights(its_weights) {}
+    // Keeps references to both.
+    SmoothRows(const Coordinates& its_coordinates, const TrainingColumns& its_columns)
+        : width(its_coordinates.width()),
+          targets(its_columns.target.span()),
+          weights(its_columns.weight.span()),
+          coordinates(&its_coordinates),
+          columns(&its_columns) {}
 
     size_t size() const { return targets.size(); }
-    size_t width() const { return points.width(); }
     double weight(size_t row) const { return weights.empty() ? 1 : weights[row]; }
+    // Writes the row's point.
+    void read(size_t row, double* to) const {
+        if (columns)
+            coordinates->read(*columns, row, to);
+        else
+            std::copy_n(points.data() + row * width, width, to);
+    }
 };
 
 // Covariances of all inducing points with the rows of a slab, in which a row and its target count √weight times.

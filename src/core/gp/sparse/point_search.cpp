@@ -60,7 +60,8 @@ BoundSlopes slopes_of_bound(const SmoothKernel& kernel, std::span<const double> 
                             double repeat, ThreadTeam& team, RunContext& context) {
     std::vector<double> weights(rows.size());
     for (size_t row = 0; row < rows.size(); row++) weights[row] = repeat * rows.weight(row);
-    const SmoothRows repeated{rows.points, rows.targets, weights};
+    SmoothRows repeated = rows;
+    repeated.weights = weights;
     const Collapsed collapsed(kernel, inducing, repeated, team, context);
     const size_t width = kernel.width(), count = inducing.size() / width;
     BoundSlopes slopes{std::vector<double>(width + 2), Buffer<double>(context.memory(), what, count * width, 0.0)};

@@ -10,7 +10,7 @@ using algebra::blocks_of;
 QuadraticForms::Slab::Slab(const SparseModel::Parts& parts, ThreadTeam& team, RunContext& context)
     : parts_(parts),
       team_(team),
-      rows_{{{}, parts.kernel.width()}, {}, {}},
+      rows_({}, parts.kernel.width()),
       covariances_(parts.kernel, parts.inducing.span(), rows_, team, context),
       products_(context.memory(), CovarianceSlab::what, parts.inducing_points() * stride) {}
 

@@ -1,4 +1,4 @@
-// Quadratic forms of many rows' covariances with the inducing points of a sparse process, which predictions are made
+// Quadratic forms of many rows' covariances with the inducing points of a sparse gp, which predictions are made
 // of.
 #pragma once
 

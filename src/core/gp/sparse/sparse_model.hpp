@@ -1,4 +1,4 @@
-// A trained process with a smooth kernel that goes by inducing points, for prediction.
+// A trained gp with a smooth kernel that goes by inducing points, for prediction.
 #pragma once
 
 #include "core/gp/sparse/coordinates.hpp"
@@ -59,7 +59,7 @@ class SparseModel {
 };
 
 // The target is standardised, the weight as rows have it; inducing points and kernel stay as they are. False,
-// with nothing changed, where an observation to take away weighs more than one that the process has could. O(K³).
+// with nothing changed, where an observation to take away weighs more than one that the gp has could. O(K³).
 bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight, bool more,
                   RunContext& context);
 

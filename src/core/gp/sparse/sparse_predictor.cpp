@@ -21,8 +21,8 @@ void SparsePredictor::find(std::span<const double> features, std::span<Normal> t
         if (!is_like_rows) std::fill_n(point, width, 0.0);
         weights_[i] = is_like_rows; // without weight it has no covariances
     }
-    const SmoothRows rows{
-        SmoothPoints({coordinates_.data(), count * width}, width), {targets_.data(), count}, {weights_.data(), count}};
+    const SmoothRows rows(coordinates_.span().first(count * width), width, targets_.span().first(count),
+                          weights_.span().first(count));
     const QuadraticForms::OfRows found = forms_.of_rows(rows, 0);
     for (size_t i = 0; i < count; i++)
         to[i] = {found.means[i], std::max(0.0, parts_.kernel.signal - found.forms[0][i])};

@@ -1,4 +1,4 @@
-// Predicts at many points with a sparse process, by all threads or on a device; rows of the training from the others.
+// Predicts at many points with a sparse gp, by all threads or on a device; rows of the training from the others.
 #pragma once
 
 #include "core/gp/sparse/quadratic_forms.hpp"
@@ -23,7 +23,7 @@ class SparsePredictor {
     QuadraticForms forms_;
 };
 
-// The rows are some of those that the process was trained on; inducing points and kernel stay what they are without a
+// The rows are some of those that the gp was trained on; inducing points and kernel stay what they are without a
 // row. Returns errors and deviations in the order of the rows. inverse: K × K, (K_uu + Φ/σ²)⁻¹. O(rows · K²).
 uncertainty::StandardisedErrors leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
                                                const SmoothRows& rows, ThreadTeam& team, RunContext& context);

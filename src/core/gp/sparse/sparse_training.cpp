@@ -39,7 +39,7 @@ class SparseTrainer {
           context_(context),
           team_(context),
           coordinates_(columns, features, context),
-          rows_{{coordinates_, columns}, columns.target.span(), columns.weight.span()},
+          rows_(coordinates_, columns),
           given_{training.signal, training.noise} {
         if (coordinates_.width() == 0)
             throw Error(ErrorCode::invalid_argument, "no feature varies",
@@ -55,7 +55,7 @@ class SparseTrainer {
         context_.note(format("noise %.4g, signal %.4g", kernel_.noise, kernel_.signal));
         Buffer<double> inducing = training_.given.empty() ? choose_inducing() : given_inducing();
         TrainedSparse chosen = fit(inducing.span());
-        const bool are_all = inducing.size() >= rows_.size() * rows_.width();
+        const bool are_all = inducing.size() >= rows_.size() * rows_.width;
         const bool stays = !training_.moves_points || !training_.given.empty() || are_all;
         if (stays) return chosen;
         kernel_.noise = chosen.model.kernel().noise; // what the likelihood of few rows says may be far too little
@@ -154,7 +154,7 @@ double SparseTrainer::left_out_nll(const SparseModel::Parts& parts, const Collap
     return left_out_score(leave_rows_out(parts, collapsed.inverse(), rows, team_, context_), context_).mean_nll;
 }
 
-// Few inducing points explain less than the process would, and the bound takes the rest for noise twice: it is chosen
+// Few inducing points explain less than the gp would, and the bound takes the rest for noise twice: it is chosen
 // by what rows say of others.
 void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts) {
     const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());

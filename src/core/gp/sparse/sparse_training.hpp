@@ -1,4 +1,4 @@
-// Trains a sparse process: learns the kernel from some rows, chooses inducing rows, moves them and the kernel to where
+// Trains a sparse gp: learns the kernel from some rows, chooses inducing rows, moves them and the kernel to where
 // all rows are likeliest, then reads all rows once.
 #pragma once
 
@@ -18,12 +18,7 @@ struct SparseTraining {
     std::span<const double> given = {};
 };
 
-struct TrainedSparse {
-    SparseModel model;
-    LeaveOneOut leave_one_out;                // of 50,000 rows at most
-    uncertainty::StandardisedErrors left_out; // of these
-    uint64_t evaluations;
-};
+using TrainedSparse = Fitted<SparseModel>; // rows left out are 50,000 at most
 
 // Targets are standardised. The same bits for any number of threads. Errors: invalid_argument where no feature varies;
 // or no point that is given is like any row; those of Coordinates; memory_limit.

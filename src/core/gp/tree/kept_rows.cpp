@@ -5,19 +5,12 @@ namespace btml::gp {
 
 static constexpr const char* what = "rows of a model";
 
-template <class T>
-static Buffer<T> copy(const Buffer<T>& values, RunContext& context) {
-    Buffer<T> result(context.memory(), what, values.size());
-    std::copy(values.begin(), values.end(), result.begin());
-    return result;
-}
-
 TrainingColumns copy(const TrainingColumns& rows, RunContext& context) {
     TrainingColumns result(context.memory());
-    result.target = copy(rows.target, context);
-    result.weight = copy(rows.weight, context);
+    result.target = rows.target.copy(context);
+    result.weight = rows.weight.copy(context);
     for (const TrainingColumn& feature : rows.features)
-        result.features.push_back({feature.categorical, copy(feature.numbers, context), copy(feature.codes, context),
+        result.features.push_back({feature.categorical, feature.numbers.copy(context), feature.codes.copy(context),
                                    feature.categories, feature.ids});
     return result;
 }

@@ -24,6 +24,15 @@ inline constexpr double half_of_central_90 = 1.6448536269514722;
 LeaveOneOut left_out_score(const uncertainty::StandardisedErrors& errors, RunContext& context,
                            const uncertainty::VarianceCalibration& variance = {});
 
+// Holds what a training makes: a posterior, and what it is off at training rows left out in turn.
+template <class Posterior>
+struct Fitted {
+    Posterior model;
+    LeaveOneOut leave_one_out;                // by the model's own variances
+    uncertainty::StandardisedErrors left_out; // of the same rows
+    uint64_t evaluations;                     // of the likelihood
+};
+
 struct Normals {
     Buffer<double> mean, variance;
 };

@@ -29,7 +29,7 @@ void validate_observation(double target, double weight);
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context);
 
 // Returns the power of two at or below the mean weight, 1 without weights. Weights and noise both divided by it give
-// the same process to the last bit, in which noise is of the size of the targets' variance: searches and limits count
+// the same gp to the last bit, in which noise is of the size of the targets' variance: searches and limits count
 // on that.
 double unit_of_weights(std::span<const double> weight);
 void divide_weights(Observations& observations, double unit);

@@ -15,7 +15,7 @@ class RowOrder {
         for (const FeatureColumn& feature : dataset.features) feature_ids_.push_back(dataset.ids_of(feature));
     }
 
-    void sort(Buffer<uint32_t>& rows) {
+    void sort(Buffer<uint32_t>& rows) const {
         std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
             context_.worked(4);
             return less(a, b);
@@ -47,24 +47,21 @@ class RowOrder {
     std::vector<RowIds> feature_ids_;
 };
 
-struct ChosenRows {
-    Buffer<uint32_t> training, held_out;
-};
-
-ChosenRows choose_rows(const Dataset& dataset, RunContext& context) {
-    ChosenRows chosen{Buffer<uint32_t>(context.memory(), "row ids"), Buffer<uint32_t>(context.memory(), "row ids")};
-    chosen.training.reserve(dataset.rows);
+// Returns the rows to train on, and appends the others.
+Buffer<uint32_t> choose_rows(const Dataset& dataset, Buffer<uint32_t>& held_out, RunContext& context) {
+    Buffer<uint32_t> training(context.memory(), "row ids");
+    training.reserve(dataset.rows);
     const RowIds target_ids = dataset.target_ids(), holdout_ids = dataset.holdout_ids();
     for (uint32_t row = 0; row < dataset.rows; row++) {
         context.worked(4);
         const double y = dataset.target[target_ids[row]];
         check_targets(std::abs(y));
         if (!dataset.weight.empty() && dataset.weight[target_ids[row]] == 0) continue;
-        const bool held_out = dataset.holdout_table >= 0 && dataset.holdout[holdout_ids[row]];
-        (held_out ? chosen.held_out : chosen.training).push_back(row);
+        const bool is_held_out = dataset.holdout_table >= 0 && dataset.holdout[holdout_ids[row]];
+        (is_held_out ? held_out : training).push_back(row);
     }
-    if (chosen.training.empty()) refuse_no_training_rows(dataset.rows, chosen.held_out.size());
-    return chosen;
+    if (training.empty()) refuse_no_training_rows(dataset.rows, held_out.size());
+    return training;
 }
 
 template <class T>
@@ -103,34 +100,24 @@ bool stays_in_table(const Dataset& dataset, const FeatureColumn& feature) {
     return !table.row_ids.empty() && table.rows <= dataset.rows / 2;
 }
 
-// Takes the columns of features for the training rows, in the order of these.
-class TrainingFeatures {
-  public:
-    TrainingFeatures(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context)
-        : dataset_(dataset), rows_(rows), context_(context), ids_(dataset.tables.size()) {}
-
-    TrainingColumn take(FeatureColumn& feature) {
-        if (!stays_in_table(dataset_, feature)) return pick(feature, dataset_.ids_of(feature), rows_, context_);
-        TrainingColumn column = empty_column(feature, context_);
-        column.numbers = std::move(feature.numbers);
-        column.codes = std::move(feature.codes);
-        auto& ids = ids_[static_cast<size_t>(feature.table)];
-        if (!ids) {
-            const RowIds of_join = dataset_.ids_of(feature);
-            Buffer<uint32_t> sorted(context_.memory(), "row ids", rows_.size());
-            context_.for_each(rows_.size(), 4, [&](size_t i) { sorted[i] = of_join[rows_[i]]; });
-            ids = std::make_shared<const Buffer<uint32_t>>(std::move(sorted));
-        }
-        column.ids = ids;
-        return column;
+// Takes the column of a feature for the training rows, in the order of these. ids: for each table, where their values
+// are, made when it is needed.
+TrainingColumn take(FeatureColumn& feature, const Dataset& dataset, const Buffer<uint32_t>& rows,
+                    std::vector<std::shared_ptr<const Buffer<uint32_t>>>& ids, RunContext& context) {
+    if (!stays_in_table(dataset, feature)) return pick(feature, dataset.ids_of(feature), rows, context);
+    TrainingColumn column = empty_column(feature, context);
+    column.numbers = std::move(feature.numbers);
+    column.codes = std::move(feature.codes);
+    auto& of_table = ids[static_cast<size_t>(feature.table)];
+    if (!of_table) {
+        const RowIds of_join = dataset.ids_of(feature);
+        Buffer<uint32_t> sorted(context.memory(), "row ids", rows.size());
+        context.for_each(rows.size(), 4, [&](size_t i) { sorted[i] = of_join[rows[i]]; });
+        of_table = std::make_shared<const Buffer<uint32_t>>(std::move(sorted));
     }
-
-  private:
-    const Dataset& dataset_;
-    const Buffer<uint32_t>& rows_;
-    RunContext& context_;
-    std::vector<std::shared_ptr<const Buffer<uint32_t>>> ids_; // by table
-};
+    column.ids = of_table;
+    return column;
+}
 
 uint64_t count_held_out(const Dataset& dataset) {
     if (dataset.holdout_table < 0) return 0;
@@ -208,17 +195,16 @@ FitRows expand(Dataset dataset, RunContext& context) {
     if (dataset.rows > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded, format("the join has %" PRIu64 " rows, at most %u can be trained on",
                                                       dataset.rows, UINT32_MAX - 1));
-    ChosenRows chosen = choose_rows(dataset, context);
-    RowOrder order(dataset, context);
-    order.sort(chosen.training);
-    order.sort(chosen.held_out);
-    FitRows rows(targets(dataset, chosen.training, context), context);
-    rows.choosing = targets(dataset, chosen.held_out, context);
-    TrainingFeatures training(dataset, chosen.training, context);
+    Buffer<uint32_t> held_out(context.memory(), "row ids"), training = choose_rows(dataset, held_out, context);
+    const RowOrder order(dataset, context);
+    order.sort(training);
+    order.sort(held_out);
+    FitRows rows(targets(dataset, training, context), context);
+    rows.choosing = targets(dataset, held_out, context);
+    std::vector<std::shared_ptr<const Buffer<uint32_t>>> ids(dataset.tables.size());
     for (FeatureColumn& feature : dataset.features) {
-        const RowIds ids = dataset.ids_of(feature);
-        rows.choosing.features.push_back(pick(feature, ids, chosen.held_out, context));
-        rows.training.features.push_back(training.take(feature));
+        rows.choosing.features.push_back(pick(feature, dataset.ids_of(feature), held_out, context));
+        rows.training.features.push_back(take(feature, dataset, training, ids, context));
         feature.numbers.clear();
         feature.codes.clear();
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/pairwise/kernels/decaying.hpp"
+#include "core/pairwise/kernels/families.hpp"
 
 namespace btml::pairwise {
 
@@ -13,9 +13,6 @@ struct Gaussian : Decaying<Gaussian> {
     template <class Arithmetic, class Number>
     BTML_INLINE static void steepen(Number&, const Number&) {}
     static double log_integral(double d) { return d / 2 * std::log(2 * std::numbers::pi); }
-    static double log_volume(double bandwidth, double d) {
-        return 0.5 * d * std::log(std::numbers::pi / (rate / (bandwidth * bandwidth)));
-    }
 };
 
 } // namespace btml::pairwise

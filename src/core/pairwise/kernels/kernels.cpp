@@ -20,7 +20,6 @@ constexpr auto facts = Kernels::map([]<class Shape>(std::type_identity<Shape>) {
                        Shape::exponent,
                        Shape::template value<DoubleArithmetic>,
                        Shape::log_integral,
-                       Shape::log_volume,
                        coefficient<Shape>,
                        decay<Shape>};
 });

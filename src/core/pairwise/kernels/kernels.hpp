@@ -16,8 +16,34 @@
 
 namespace btml::pairwise {
 
+// Says whether what is multiplied by an exponential function is more than 1.
+template <class Shape>
+concept HasPolynomial = requires(double x) {
+    Shape::template multiply<DoubleArithmetic>(x, x);
+};
+
+// A kernel is what Decaying makes of its parts: functions of its own would not be those that scores use. Where its
+// order is not 0, its convolution with itself is taken for that of a Matérn or the Gaussian kernel.
+template <class Shape>
+concept IsDecaying = requires {
+    requires std::derived_from<Shape, Decaying<Shape>> && !Shape::is_compact;
+    requires(&Shape::unit == &Decaying<Shape>::unit && &Shape::exponent == &Decaying<Shape>::exponent);
+    requires(&Shape::template value<DoubleArithmetic> == &Decaying<Shape>::template value<DoubleArithmetic>);
+    requires Shape::is_rooted == HasPolynomial<Shape>;
+    requires std::same_as<typename Shape::Metric, Squares> || !(Shape::is_rooted || Shape::order > 0);
+    requires Shape::order == 0 || Shape::rate == (Shape::is_rooted ? 2 * Shape::order : 0.5);
+    requires Shape::order == 0 || Shape::is_rooted == (Shape::order < std::numeric_limits<double>::infinity());
+};
+
+// A kernel is what Compact makes of its value.
+template <class Shape>
+concept IsCompact = requires {
+    requires std::derived_from<Shape, Compact<Shape>> && Shape::is_compact && Shape::rate == 1 && Shape::order == 0;
+    requires(&Shape::unit == &Compact<Shape>::unit && &Shape::exponent == &Compact<Shape>::exponent);
+};
+
 // A kernel is a function of a sum over the coordinates, from 1 at 0 down to 0, which is to be taken of coordinates in
-// bandwidths times unit().
+// bandwidths times unit(). What scores, convolutions and tiles use beyond this is its family's, so that it is of one.
 template <class Shape>
 concept KernelShape = requires(double x) {
     { Shape::name } -> std::convertible_to<const char*>; // of the option
@@ -25,6 +51,7 @@ concept KernelShape = requires(double x) {
     requires std::same_as<decltype(Shape::is_compact), const bool>; // 0 from some sum on
     // Says whether a sum of squares may be ‖q‖² + ‖k‖² − 2q·k, half the work, which is off by about 2^−24 of the norms.
     requires std::same_as<decltype(Shape::takes_products), const bool>;
+    requires !Shape::takes_products || std::same_as<typename Shape::Metric, Squares>;
     // What is less may be 0 in tiles, whose power_of_half() is 0 from 100.5 on. Compact: nothing.
     requires std::same_as<decltype(Shape::least), const double>;
     { Shape::unit() } -> std::same_as<double>;
@@ -32,15 +59,17 @@ concept KernelShape = requires(double x) {
     { Shape::exponent(x) } -> std::same_as<double>;
     { Shape::template value<DoubleArithmetic>(x) } -> std::same_as<double>; // of a sum
     { Shape::log_integral(x) } -> std::same_as<double>;                     // ln ∫k(u) du in x dimensions
-    { Shape::log_volume(x, x) } -> std::same_as<double>; // ln ∫k(u/h) du for a bandwidth h, which comes first
-    // k is a function of rate·‖u‖, ‖·‖ being the metric's sum. See Decaying, and Epanechnikov for one that is compact.
+    // k is a function of rate·‖u‖, ‖·‖ being the metric's sum.
     requires std::same_as<decltype(Shape::rate), const double>;
     // The order of a Matérn kernel, infinite for the Gaussian one, 0 for others: the convolution with itself is known.
     requires std::same_as<decltype(Shape::order), const double>;
+    requires IsDecaying<Shape> || IsCompact<Shape>;
 };
 
-template <KernelShape... Shapes>
+template <class... Shapes>
 struct KernelList {
+    static_assert((KernelShape<Shapes> && ...), "a kernel is what its family says: a polynomial times an exponential "
+                                                "function (Decaying), or 0 from a distance on (Compact)");
     static constexpr size_t size = sizeof...(Shapes);
     template <class Shape>
     static constexpr size_t place() {
@@ -120,9 +149,13 @@ struct KernelFacts {
     double (*exponent)(double sum);
     double (*value)(double sum);
     double (*log_integral)(double dimensions);
-    double (*log_volume)(double bandwidth, double dimensions);
     double (*coefficient)(double bandwidth);
     double (*decay)(double sum, double coefficient);
+
+    // Returns ln ∫k(u/bandwidth) du.
+    double log_volume(double bandwidth, double dimensions) const {
+        return log_integral(dimensions) + dimensions * std::log(bandwidth);
+    }
 };
 
 const KernelFacts& facts_of(Kernel kernel) noexcept;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/pairwise/kernels/decaying.hpp"
+#include "core/pairwise/kernels/families.hpp"
 
 namespace btml::pairwise {
 

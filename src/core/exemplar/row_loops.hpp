@@ -1,5 +1,6 @@
-// Multiplies a matrix by eight vectors at a time, and adds outer products. Eigen takes about twice as long for that,
-// since it has vectors of four numbers at most, for the same bits on more processors, and packs the matrix first.
+// Finds the rows near a candidate, multiplies a matrix by eight vectors at a time, and adds outer products. Eigen takes
+// about twice as long for that, since it has vectors of four numbers at most, for the same bits on more processors, and
+// packs the matrix first.
 #pragma once
 
 #include "core/base/levels.hpp"
@@ -26,5 +27,10 @@ struct OuterProduct {
     const double *a, *b;
 };
 BTML_DISPATCH(void, add_outer_product, (const OuterProduct& outer), (outer));
+
+// Puts the numbers of the rows that are nearer to a candidate than to their second-nearest exemplar into `to`, which
+// has room for all and one more.
+BTML_DISPATCH(size_t, find_near, (const float* distances, const float* second, size_t rows, uint32_t* to),
+              (distances, second, rows, to));
 
 } // namespace btml::exemplar

@@ -1,13 +1,14 @@
+// The two families of kernels. A kernel derives from one, says what the family asks for, and has the rest from it.
 #pragma once
 
 #include "core/pairwise/kernels/metrics.hpp"
 
 namespace btml::pairwise {
 
-// Has what kernels share that are a polynomial times e^−a. In bandwidths, a is `rate` times the sum over the
-// coordinates or, where `is_rooted`, the square root of that. The polynomial is 1 where it is not: multiply(x, a)
-// multiplies by it. Kernels of Gaussian processes know the derivative: steepen(x, a) makes of x = e^−a what −2 times
-// that by ‖u‖₂² is.
+// A polynomial times e^−a, and nowhere 0. In bandwidths, a is `rate` times the sum over the coordinates or, where
+// `is_rooted`, the square root of that, of a sum of squares. Only there is a polynomial: multiply(x, a) multiplies by
+// it. Kernels of Gaussian processes know the derivative: steepen(x, a) makes of x = e^−a what −2 times that by ‖u‖₂²
+// is.
 template <class Shape>
 struct Decaying {
     static constexpr bool is_compact = false;
@@ -41,8 +42,17 @@ struct Decaying {
     }
     // Returns k of the sum of a difference in bandwidths.
     static double at_square(double sum) { return value<DoubleArithmetic>(Shape::Metric::sum_at(unit()) * sum); }
-    // Returns ln ∫k(x/bandwidth) dx in d dimensions.
-    static double log_volume(double bandwidth, double d) { return Shape::log_integral(d) + d * std::log(bandwidth); }
+};
+
+// A function of the sum in bandwidths, value(sum), that is 0 from 1 on, above 0 before, and 0 for what is no number.
+template <class Shape>
+struct Compact {
+    static constexpr bool is_compact = true, takes_products = false; // differences of norms are too coarse at its edge
+    static constexpr double rate = 1, order = 0, least = 0;
+
+    static double unit() { return 1; }
+    // At the edge both are 1.
+    static double exponent(double sum) { return sum < 1 ? 1 - Shape::template value<DoubleArithmetic>(sum) : sum; }
 };
 
 } // namespace btml::pairwise

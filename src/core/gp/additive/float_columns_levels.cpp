@@ -1,4 +1,4 @@
-#include "core/gp/additive/column_products.hpp"
+#include "core/gp/additive/float_columns.hpp"
 
 #include <algorithm>
 
@@ -76,6 +76,10 @@ void add_combination(const Columns* x, const Columns* coefficients, size_t rows,
     size_t i = 0;
     for (; i + 4 <= rows; i += 4) combine_rows<4>(x + i, coefficients, y + i);
     for (; i < rows; i++) combine_rows<1>(x + i, coefficients, y + i);
+}
+
+void add_deviations(const uint16_t* upper, const uint16_t* lower, float near, float far, size_t count, float* sums) {
+    for (size_t s = 0; s < count; s++) sums[s] += near * from_upper_half(upper[s]) + far * from_upper_half(lower[s]);
 }
 
 } // namespace BTML_LEVEL
