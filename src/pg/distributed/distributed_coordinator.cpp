@@ -270,7 +270,7 @@ double count_of(const std::string& sql, RunContext& context) {
         count = DatumGetInt64(values[0]);
         return true;
     };
-    for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+    run_over_shards(sql, context, take);
     return static_cast<double>(count);
 }
 
