@@ -118,27 +118,24 @@ std::pair<TrainingJoin, StrategyChoice> read_and_choose(const BoostRequest& requ
     return {std::move(*training), std::move(choice)};
 }
 
-// A model to continue from. Its trees are among those to have in the end.
-struct Start {
-    Start(const BoostRequest& request, Options& options, RunContext& context) {
-        if (!request.start) return;
-        stored = read_model(*request.start, context);
-        model = std::move(boosted_trees(*stored, "boost_fit", "start takes a model of btml.boost_fit."));
-        const int more = request.options.trees;
-        if (more > max_trees - trees())
-            throw Error(ErrorCode::invalid_argument,
-                        format("start has %d trees: with %d more they are over %d", trees(), more, max_trees));
-        options.trees = more + trees();
-    }
+// Returns the model to continue from, whose trees are among those to have in the end; `stored` counts its memory.
+std::optional<Model> read_start(const BoostRequest& request, Options& options, std::optional<StoredModel>& stored,
+                                RunContext& context) {
+    if (!request.start) return std::nullopt;
+    stored = read_model(*request.start, context);
+    std::optional<Model> start =
+        std::move(boosted_trees(*stored, "boost_fit", "start takes a model of btml.boost_fit."));
+    const int trees = static_cast<int>(start->iterations()), more = request.options.trees;
+    if (more > max_trees - trees)
+        throw Error(ErrorCode::invalid_argument,
+                    format("start has %d trees: with %d more they are over %d", trees, more, max_trees));
+    options.trees = more + trees;
+    return start;
+}
 
-    int trees() const { return model ? static_cast<int>(model->iterations()) : 0; }
-
-    std::optional<StoredModel> stored; // counts the model's memory
-    std::optional<Model> model;
-};
-
-FitResult fit_here(const BoostRequest& request, Options& options, Start start, RunContext& context) {
-    std::pair<TrainingJoin, StrategyChoice> chosen = read_and_choose(request, options, start.trees(), context);
+FitResult fit_here(const BoostRequest& request, Options& options, std::optional<Model> start, RunContext& context) {
+    const int known_trees = start ? static_cast<int>(start->iterations()) : 0;
+    std::pair<TrainingJoin, StrategyChoice> chosen = read_and_choose(request, options, known_trees, context);
     auto& [training, choice] = chosen;
     relational::Join& join = training.join;
     std::optional<Stopwatch> joining(training.timings.back().seconds);
@@ -148,14 +145,14 @@ FitResult fit_here(const BoostRequest& request, Options& options, Start start, R
             relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
             joining.reset();
-            return fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start.model),
+            return fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start),
                                   choice.allowance);
         }
-        HeldRows held = hold_rows(training, choice, options, context);
-        Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan, context);
+        auto [rows, sample] = hold_rows(training, choice, options, context);
+        Dataset dataset = make_dataset(std::move(join), std::move(rows), training.plan, context);
         joining.reset();
-        FitResult result = fit(std::move(dataset), options, context, false, std::move(start.model));
-        result.model.sample = held.sample;
+        FitResult result = fit(std::move(dataset), options, context, false, std::move(start));
+        result.model.sample = sample;
         return result;
     };
     FitResult result = with_way_out(choice, fit_join);
@@ -172,12 +169,13 @@ FitResult fit_here(const BoostRequest& request, Options& options, Start start, R
 
 // options: of the request but for the strategy; gets the objective that the target takes, and trees of the start.
 FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunContext& context) {
-    Start start(request, options, context);
+    std::optional<StoredModel> stored;
+    std::optional<Model> start = read_start(request, options, stored, context);
     std::optional<FitResult> there;
     if (options.strategy == Strategy::distributed)
-        there = fit_over_servers(request, options, std::move(start.model), context);
+        there = fit_over_servers(request, options, std::move(start), context);
     else if (options.strategy == Strategy::automatic)
-        there = fit_over_servers_if_it_pays(request, options, start.model, context);
+        there = fit_over_servers_if_it_pays(request, options, start, context);
     FitResult result = there ? std::move(*there) : fit_here(request, options, std::move(start), context);
     notice_fit(result.model, request);
     return result;
@@ -314,26 +312,22 @@ BTML_FUNCTION(btml_to_sql) {
 
 namespace {
 
-struct AggregateRequest {
-    Options options;
-    LabelRequest labels;
-};
-
-// Errors invalid_argument.
-AggregateRequest parse_request(const std::string& json) {
-    AggregateRequest request;
-    request.labels.is_of_group = true;
+// Returns what the options ask for of an aggregate. Errors invalid_argument.
+std::pair<Options, LabelRequest> parse_request(const std::string& json) {
+    std::pair<Options, LabelRequest> request;
+    auto& [options, labels] = request;
+    labels.is_of_group = true;
     if (json.empty()) return request;
-    request.options = parse_options(json, options_table, [&](const JsonOption& given) {
+    options = parse_options(json, options_table, [&, &labels = labels](const JsonOption& given) {
         if (given.name == "positive" && !given.is_null)
-            request.labels.positive = given.text;
+            labels.positive = given.text;
         else if (given.name == "class_weights" && !given.is_null)
-            request.labels.weights = read_label_weights(given.json(valid_class_weights));
+            labels.weights = read_label_weights(given.json(valid_class_weights));
         else
             return given.name == "positive" || given.name == "class_weights";
         return true;
     });
-    if (objective_of(request.options.objective).ranks)
+    if (objective_of(options.objective).ranks)
         throw Error(ErrorCode::invalid_argument, "objective => 'rank' is not valid in btml.boost_fit_agg", "",
                     "btml.boost_fit has it, with a query.");
     return request;
@@ -343,37 +337,34 @@ void check_request(const std::string& json) {
     parse_request(json);
 }
 
-// What a call has said already, whatever the number of its groups.
-struct Told {
-    std::array<bool, Labels::kinds> of_labels{};
-    bool constant = false, no_model = false;
-};
+// What a call has said already, whatever the number of its groups: of labels by kind, of constants, of no model.
+using Told = std::array<bool, Labels::kinds + 2>;
+constexpr size_t told_constant = Labels::kinds, told_no_model = told_constant + 1;
 
 void notice_labels(const Labels& labels, Told& told) {
     for (const Labels::Notice& told_of : labels.notices)
-        if (!std::exchange(told.of_labels[static_cast<size_t>(told_of.about)], true))
-            notice(told_of.message, "", told_of.hint);
+        if (!std::exchange(told[static_cast<size_t>(told_of.about)], true)) notice(told_of.message, "", told_of.hint);
 }
 
 void notice_constant(const FitResult& result, Told& told) {
-    if (result.constant_reason.empty() || std::exchange(told.constant, true)) return;
+    if (result.constant_reason.empty() || std::exchange(told[told_constant], true)) return;
     notice("a model is a constant: " + result.constant_reason, "It is the first of its kind in this call.");
 }
 
 void notice_no_model(const NothingToTrainOn& reason, Told& told) {
-    if (std::exchange(told.no_model, true)) return;
+    if (std::exchange(told[told_no_model], true)) return;
     notice("a model is NULL: " + reason.message(), "It is the first of its kind in this call.");
 }
 
 FitResult fit_over_rows(const RowCollection& rows, Told& told, RunContext& context) {
-    AggregateRequest request = parse_request(rows.options());
+    auto [options, request] = parse_request(rows.options());
     Dataset dataset = rows.dataset(context);
-    Labels labels = find_labels({"y", rows.target(), dataset.target, std::move(dataset.labels)}, request.labels,
-                                request.options, context);
+    Labels labels =
+        find_labels({"y", rows.target(), dataset.target, std::move(dataset.labels)}, request, options, context);
     notice_labels(labels, told);
     dataset.labels = std::move(labels.names);
     dataset.label_weights = std::move(labels.weights);
-    FitResult result = fit(std::move(dataset), request.options, context, true);
+    FitResult result = fit(std::move(dataset), options, context, true);
     notice_constant(result, told);
     Model& model = result.model;
     model.target = "y";

@@ -200,7 +200,8 @@ BTML_FUNCTION(btml_exemplars) {
 
 namespace {
 
-using State = ExpandedState<RowSample>;
+constexpr StateNames names{"btml.exemplar_sample", "the rows", "Ask for fewer exemplars, or use btml.exemplars."};
+using State = ExpandedState<RowSample, names>;
 
 Datum json_of(const Selection& selection, bool ids_are_numbers, RunContext& context) {
     JsonWriter json(context);

@@ -19,40 +19,33 @@ namespace {
 constexpr unsigned calls_per_reset = 1000;
 constexpr size_t max_scratch_bytes = size_t{1} << 18;
 
-struct Signature {
-    Oid function, type, result;
-    bool valid;
-};
-
-Signature find_function(const char* signature) {
-    Signature found = {};
-    found.function = DatumGetObjectId(DirectFunctionCall1(regprocedurein, CStringGetDatum(signature)));
-    require_execute(found.function);
-    const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(found.function));
-    if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", found.function);
+// Returns a function that the user may call, and puts its types there; InvalidOid for one that is no dissimilarity.
+Oid find_function(const char* signature, Oid* type, Oid* result) {
+    const Oid function = DatumGetObjectId(DirectFunctionCall1(regprocedurein, CStringGetDatum(signature)));
+    require_execute(function);
+    const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", function);
     const auto* const form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
-    found.result = form->prorettype;
-    found.valid = form->pronargs == 2 && form->prokind == PROKIND_FUNCTION && !form->proretset &&
-                  form->proargtypes.values[0] == form->proargtypes.values[1] &&
-                  is_plain_number(number_kind(form->prorettype)) &&
-                  get_typtype(form->proargtypes.values[0]) != TYPTYPE_PSEUDO;
-    if (found.valid) found.type = form->proargtypes.values[0];
+    const bool valid = form->pronargs == 2 && form->prokind == PROKIND_FUNCTION && !form->proretset &&
+                       form->proargtypes.values[0] == form->proargtypes.values[1] &&
+                       is_plain_number(number_kind(form->prorettype)) &&
+                       get_typtype(form->proargtypes.values[0]) != TYPTYPE_PSEUDO;
+    *result = form->prorettype;
+    *type = form->proargtypes.values[0];
     ReleaseSysCache(tuple);
-    return found;
+    return valid ? function : InvalidOid;
 }
 
 } // namespace
 
 SqlDissimilarity::SqlDissimilarity(const std::string& signature) : signature_(signature) {
     const char* const text = signature_.c_str();
-    const Signature found = pg_call([=] { return find_function(text); });
-    if (!found.valid)
+    const Oid function = pg_call([=, this] { return find_function(text, &type_, &result_); });
+    if (!OidIsValid(function))
         throw Error(ErrorCode::wrong_type, format("%s cannot be a dissimilarity", text), "",
                     "It must be a function of two arguments of one type that returns a number.");
-    type_ = found.type;
-    result_ = found.result;
     pg_call([&] {
-        fmgr_info(found.function, &function_);
+        fmgr_info(function, &function_);
         get_typlenbyval(type_, &length_, &by_value_);
         collation_ = get_typcollation(type_);
         scratch_ = AllocSetContextCreate(CurrentMemoryContext, "btml dissimilarity", ALLOCSET_DEFAULT_SIZES);

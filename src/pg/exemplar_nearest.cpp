@@ -22,13 +22,22 @@ using exemplar::Metric;
 
 namespace {
 
+// Lives as long as its call site, and so does its budget.
 struct ExemplarList {
-    explicit ExemplarList(MemoryBudget& budget) : x(budget, "exemplars"), held(budget, "exemplars") {}
-
+    MemoryBudget budget{memory_limit_bytes()};
+    Buffer<char> json{budget, "exemplars"};      // that it was parsed from; empty until the list is whole
     std::vector<std::optional<std::string>> ids; // nothing for null
-    Buffer<double> x;                            // exemplar by exemplar
+    Buffer<double> x{budget, "exemplars"};       // exemplar by exemplar
     size_t width = 0;
-    Reservation held; // counts the ids
+    Reservation held{budget, "exemplars"}; // counts the ids
+
+    void clear() {
+        json.clear();
+        ids.clear();
+        x.clear();
+        width = 0;
+        held = Reservation(budget, "exemplars");
+    }
 };
 
 [[noreturn]] void invalid(const std::string& detail) {
@@ -117,13 +126,6 @@ class Parser {
     JsonbValue value_;
 };
 
-// Lives as long as its call site, and so does its budget.
-struct CachedExemplars {
-    MemoryBudget budget{memory_limit_bytes()};
-    Buffer<char> bytes{budget, "exemplars"}; // is empty until the list is whole
-    ExemplarList list{budget};
-};
-
 double largest_of(std::span<const double> x) {
     double largest = 0;
     for (const double value : x) largest = std::max(largest, std::abs(value));
@@ -153,19 +155,17 @@ double dissimilarity_of(Metric metric, std::span<const double> a, const double* 
 
 // Returns the exemplars of a call site's jsonb, parsed once as long as the value stays the same.
 const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunContext& context) {
-    CachedExemplars& cached =
-        kept_at_call_site<CachedExemplars>(fcinfo, [] { return std::make_unique<CachedExemplars>(); });
-    const Reservation read(cached.budget, "exemplars", pg_call([=] { return toast_raw_datum_size(jsonb); }));
+    ExemplarList& list = kept_at_call_site<ExemplarList>(fcinfo, [] { return std::make_unique<ExemplarList>(); });
+    const Reservation read(list.budget, "exemplars", pg_call([=] { return toast_raw_datum_size(jsonb); }));
     Jsonb* const json = pg_call([=] { return DatumGetJsonbP(jsonb); });
     const auto size = static_cast<size_t>(VARSIZE(json));
-    if (cached.bytes.size() == size && memcmp(cached.bytes.data(), json, size) == 0) return cached.list;
-    cached.bytes.clear();
-    cached.list = ExemplarList(cached.budget);
-    Buffer<char> bytes(cached.budget, "exemplars", size);
+    if (list.json.size() == size && memcmp(list.json.data(), json, size) == 0) return list;
+    list.clear();
+    Buffer<char> bytes(list.budget, "exemplars", size);
     memcpy(bytes.data(), json, size);
-    Parser(json, cached.list, context).parse();
-    cached.bytes = std::move(bytes);
-    return cached.list;
+    Parser(json, list, context).parse();
+    list.json = std::move(bytes);
+    return list;
 }
 
 // Returns the nearest one, of several the first; nothing where there is none.

@@ -27,12 +27,6 @@ QueryPoints sample_points(const std::string& source, const std::vector<Feature>&
     return points;
 }
 
-// Returns the features, those of the largest means first.
-template <class Importance>
-std::vector<size_t> by_importance(const std::vector<Importance>& found) {
-    return largest_first(found.size(), [&](size_t f) { return found[f].mean; });
-}
-
 // Predicts as btml.predict does, or the probability of a class.
 class PointPredictor {
   public:
@@ -164,7 +158,8 @@ BTML_FUNCTION(btml_shap_importance) {
     boosting::Explainer explainer(model, context);
     const std::vector<boosting::ContributionSize> sizes =
         contribution_sizes(explainer, points.values(), points.source_rows(), context);
-    for (const size_t f : by_importance(sizes)) rows.add_row(model.features[f].name, sizes[f].mean, sizes[f].std_error);
+    for (const size_t f : largest_first(sizes.size(), [&](size_t feature) { return sizes[feature].mean; }))
+        rows.add_row(model.features[f].name, sizes[f].mean, sizes[f].std_error);
     return rows.done();
 }
 
@@ -241,9 +236,10 @@ BTML_FUNCTION(btml_permutation_importance) {
     const double alpha = trees ? trees->options.alpha.value_or(0.5) : 0;
     const explanation::PermutationTask task{points.values(), features.size(), metric,
                                             alpha,           options.repeats, options.sample.seed};
-    const std::vector<explanation::PermutedImportance> found =
+    const std::vector<SampleMean> found =
         explanation::permutation_importance(task, make_scorer(stored, targets, context), context);
-    for (const size_t f : by_importance(found)) result.add_row(features[f].name, found[f].mean, found[f].std_error);
+    for (const size_t f : largest_first(found.size(), [&](size_t feature) { return found[feature].mean(); }))
+        result.add_row(features[f].name, found[f].mean(), found[f].std_error());
     return result.done();
 }
 

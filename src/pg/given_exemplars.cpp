@@ -54,16 +54,18 @@ std::vector<double> sorted(const QueryPoints& points, size_t width) {
 
 } // namespace
 
-GivenExemplars::GivenExemplars(const FitArguments& arguments, gp::Options& options)
-    : source_(arguments.source("exemplar_source")) {
-    if (source_) options.given_exemplars = std::make_shared<const std::vector<double>>();
+std::optional<std::string> read_exemplar_source(const FitArguments& arguments, gp::Options& options) {
+    std::optional<std::string> source = arguments.source("exemplar_source");
+    if (source) options.given_exemplars = std::make_shared<const std::vector<double>>();
+    return source;
 }
 
-Reservation GivenExemplars::read(const Dataset& dataset, gp::Options& options, RunContext& context) const {
+Reservation read_exemplars(const std::optional<std::string>& source, const Dataset& dataset, gp::Options& options,
+                           RunContext& context) {
     constexpr uint64_t max = gp::SparseModel::max_inducing_points;
     Reservation held(context.memory(), "exemplars");
-    if (!source_) return held;
-    const QueryPoints points(*source_, gp::features_of(dataset), {.name = "exemplar_source"}, context);
+    if (!source) return held;
+    const QueryPoints points(*source, gp::features_of(dataset), {.name = "exemplar_source"}, context);
     if (points.rows() == 0)
         throw Error(ErrorCode::invalid_argument, "exemplar_source has no rows", "Its rows are the exemplars.");
     if (points.rows() > max)

@@ -7,20 +7,14 @@
 
 namespace btml::pg {
 
-class GivenExemplars {
-  public:
-    // Where exemplars are given the options have some from now on, none yet, so that validate() says what contradicts
-    // them before anything is read.
-    GivenExemplars(const FitArguments& arguments, gp::Options& options);
+// Returns the source, if one is given. The options have exemplars from now on then, none yet, so that validate() says
+// what contradicts them before anything is read.
+std::optional<std::string> read_exemplar_source(const FitArguments& arguments, gp::Options& options);
 
-    bool are_given() const { return source_.has_value(); }
-    // Puts them into the options, with features as the dataset has them and in an order that the source's does not
-    // change; returns what they take. Errors: those of QueryPoints; invalid_argument for no rows, and for values that
-    // tell nothing of any row of the dataset; limit_exceeded for too many.
-    [[nodiscard]] Reservation read(const Dataset& dataset, gp::Options& options, RunContext& context) const;
-
-  private:
-    const std::optional<std::string> source_;
-};
+// Puts the exemplars of the source, if there is one, into the options, with features as the dataset has them and in an
+// order that the source's does not change; returns what they take. Errors: those of QueryPoints; invalid_argument for
+// no rows, and for values that tell nothing of any row of the dataset; limit_exceeded for too many.
+[[nodiscard]] Reservation read_exemplars(const std::optional<std::string>& source, const Dataset& dataset,
+                                         gp::Options& options, RunContext& context);
 
 } // namespace btml::pg

@@ -24,14 +24,14 @@ namespace {
 
 struct GpRequest : TrainingRequest {
     gp::Options options; // validated
-    GivenExemplars exemplars;
+    std::optional<std::string> exemplar_source;
 
     // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid
     // values.
     GpRequest(const FitArguments& arguments, const gp::Options& defaults)
         : TrainingRequest(read_training_request(arguments)),
           options(read_options(arguments, defaults)),
-          exemplars(arguments, options) {
+          exemplar_source(read_exemplar_source(arguments, options)) {
         options.validate();
     }
 
@@ -52,35 +52,25 @@ void tell_warnings(const FitResult& result) {
     for (const std::string& warning : result.warnings) notice(warning);
 }
 
-// The rows of a source, and what a model trained on them says of itself.
-struct TrainingSet {
-    Dataset dataset;
-    uint64_t rows_skipped;
-    std::string target;
-    std::vector<Timing> timings;
-    std::optional<std::string> holdout;
-
-    void complete(FitResult& result) const {
-        result.model.target = target;
-        result.model.rows_skipped = rows_skipped;
-        result.model.strategy = "enumerate";
-        const bool is_smooth = std::holds_alternative<gp::SparseModel>(result.model.posterior);
-        result.model.strategy_reason =
-            is_smooth ? "a smooth kernel sums over every row" : "a Gaussian process keeps every row";
-        result.timings.insert(result.timings.begin(), timings.begin(), timings.end());
-        tell_warnings(result);
-        if (holdout && result.model.holdout_rows == 0)
-            notice("holdout \"" + *holdout + "\" is true for no row", "Rows left out in turn calibrate the model.");
-    }
-};
-
-TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
-    TrainingJoin training = read_training_join(request, context);
-    std::optional<Stopwatch> joining(training.timings.back().seconds);
+// Takes the rows out of the join.
+Dataset take_dataset(TrainingJoin& training, RunContext& context) {
+    const Stopwatch joining(training.timings.back().seconds);
     relational::JoinRows rows = relational::enumerate(training.join, context);
-    Dataset dataset = make_dataset(std::move(training.join), std::move(rows), training.plan, context);
-    joining.reset();
-    return {std::move(dataset), training.rows_skipped, request.target, std::move(training.timings), request.holdout};
+    return make_dataset(std::move(training.join), std::move(rows), training.plan, context);
+}
+
+// Says of a model what it was trained on.
+void complete(FitResult& result, const GpRequest& request, const TrainingJoin& training) {
+    result.model.target = request.target;
+    result.model.rows_skipped = training.rows_skipped;
+    result.model.strategy = "enumerate";
+    const bool is_smooth = std::holds_alternative<gp::SparseModel>(result.model.posterior);
+    result.model.strategy_reason =
+        is_smooth ? "a smooth kernel sums over every row" : "a Gaussian process keeps every row";
+    result.timings.insert(result.timings.begin(), training.timings.begin(), training.timings.end());
+    tell_warnings(result);
+    if (request.holdout && result.model.holdout_rows == 0)
+        notice("holdout \"" + *request.holdout + "\" is true for no row", "Rows left out in turn calibrate the model.");
 }
 
 } // namespace
@@ -90,10 +80,11 @@ BTML_FUNCTION(btml_gp_fit) {
     GpRequest request = read_request(NamedArguments(fcinfo), {});
     BackendContext context("gp_fit", request.verbose);
     context.tell_minutes();
-    TrainingSet training = read_training_set(request, context);
-    const Reservation exemplars = request.exemplars.read(training.dataset, request.options, context);
-    FitResult result = gp::fit(std::move(training.dataset), request.options, context);
-    training.complete(result);
+    TrainingJoin training = read_training_join(request, context);
+    Dataset dataset = take_dataset(training, context);
+    const Reservation exemplars = read_exemplars(request.exemplar_source, dataset, request.options, context);
+    FitResult result = gp::fit(std::move(dataset), request.options, context);
+    complete(result, request, training);
     tell_device_failure(context);
     return model_datum(result, context);
 }
@@ -104,10 +95,11 @@ BTML_FUNCTION(btml_gp_fit_members) {
     ResultRows rows(fcinfo);
     BackendContext context("gp_fit_members", request.verbose);
     context.tell_minutes();
-    TrainingSet training = read_training_set(request, context);
-    std::vector<FitResult> members = gp::fit_members(std::move(training.dataset), request.options, context);
+    TrainingJoin training = read_training_join(request, context);
+    Dataset dataset = take_dataset(training, context);
+    std::vector<FitResult> members = gp::fit_members(std::move(dataset), request.options, context);
     for (size_t m = 0; m < members.size(); m++) {
-        training.complete(members[m]);
+        complete(members[m], request, training);
         const Model& model = members[m].model;
         const Datum value = model_datum(members[m], context);
         rows.add_row(static_cast<int>(m) + 1, *model.log_likelihood(), model.noise, gp::signal(model),
@@ -126,11 +118,12 @@ BTML_FUNCTION(btml_gp_regression) {
     ResultRows rows(fcinfo);
     BackendContext context("gp_regression", request.verbose);
     context.tell_minutes();
-    TrainingSet training = read_training_set(request, context);
-    const QueryPoints points(queries, gp::features_of(training.dataset), context, "queries");
-    const Reservation exemplars = request.exemplars.read(training.dataset, request.options, context);
-    FitResult result = gp::fit(std::move(training.dataset), request.options, context);
-    training.complete(result);
+    TrainingJoin training = read_training_join(request, context);
+    Dataset dataset = take_dataset(training, context);
+    const QueryPoints points(queries, gp::features_of(dataset), context, "queries");
+    const Reservation exemplars = read_exemplars(request.exemplar_source, dataset, request.options, context);
+    FitResult result = gp::fit(std::move(dataset), request.options, context);
+    complete(result, request, training);
     gp::Predictor::for_each_point(
         result.model, points.rows(),
         [&](size_t row, std::span<double> features) { std::ranges::copy(points.values(row), features.begin()); },

@@ -22,11 +22,8 @@ using relational::SemiringName;
 
 namespace {
 
-// What a relation is read by.
-struct Columns {
-    List* keys = NIL; // join keys and groups
-    List* factors = NIL;
-};
+// What a relation is read by: join keys and groups, and factors.
+using Columns = std::pair<List*, List*>;
 
 const SourceOutput* output_of(const Source& source, const ColumnRequest& request) {
     return items<const SourceOutput>(source.analysis().outputs)[request.output];
@@ -36,22 +33,22 @@ bool may_group(const Source& source, const std::vector<ColumnRequest>& requests,
     // It refuses negative factors, which rows without a partner may have.
     if (source.analysis().left_joins != NIL || semiring == SemiringName::max_product) return false;
     return std::all_of(requests.begin() + static_cast<std::ptrdiff_t>(groups), requests.end(), [&](const auto& factor) {
-        const Oid type = source.columns()[static_cast<size_t>(factor.output)].type;
-        if (semiring == SemiringName::or_and) return pg_call([=] { return is_plain_number(number_kind(type)); });
-        return type == INT2OID || type == INT4OID || type == INT8OID;
+        const NumberKind number = source.columns()[static_cast<size_t>(factor.output)].number;
+        if (semiring == SemiringName::or_and) return is_plain_number(number);
+        return number == NumberKind::int2 || number == NumberKind::int4 || number == NumberKind::int8;
     });
 }
 
 Columns columns_of(const Source& source, int relation, const std::vector<ColumnRequest>& requests, size_t groups) {
-    Columns columns;
+    Columns columns{NIL, NIL};
     pg_call([&] {
         const auto* const from = items<const SourceRelation>(source.analysis().relations)[relation];
         for (const SourceKey* const key : items<const SourceKey>(from->keys))
-            columns.keys = lappend(columns.keys, key->expression);
+            columns.first = lappend(columns.first, key->expression);
         for (size_t i = 0; i < requests.size(); i++) {
             const SourceOutput* const output = output_of(source, requests[i]);
             if (output->relation != relation) continue;
-            List*& list = i < groups ? columns.keys : columns.factors;
+            List*& list = i < groups ? columns.first : columns.second;
             list = lappend(list, output->expression);
         }
     });
@@ -96,7 +93,7 @@ bool comes_ready(const Plan* plan) {
 bool groups_there(const SourceRelation* relation, const Columns& columns, List* totals) {
     Query* const query = copy_of(relation->query);
     AttrNumber number = 0;
-    for (Expr* const expression : items<Expr>(list_concat_copy(columns.keys, totals)))
+    for (Expr* const expression : items<Expr>(list_concat_copy(columns.first, totals)))
         query->targetList =
             lappend(query->targetList, makeTargetEntry(copy_of(expression), ++number, pstrdup("column"), false));
     group_by_columns(query);
@@ -118,9 +115,9 @@ const RangeTblEntry* table_of(const SourceRelation* relation) {
 List* totals_of(const Columns& columns, SemiringName semiring) {
     const char* const name = relational::semiring_names[static_cast<size_t>(semiring)];
     return pg_call([&] {
-        List* const values = list_make1(sumprod_of_groups(name, columns.factors, false));
+        List* const values = list_make1(sumprod_of_groups(name, columns.second, false));
         if (semiring != SemiringName::sum_product) return values;
-        return lappend(values, sumprod_of_groups(name, columns.factors, true));
+        return lappend(values, sumprod_of_groups(name, columns.second, true));
     });
 }
 
@@ -139,7 +136,7 @@ std::vector<GroupedRelation> relations_to_group(const Source& source, const std:
         const Columns columns = columns_of(source, i, requests, groups);
         List* const totals = totals_of(columns, semiring);
         const bool pays = pg_call(
-            [&] { return is_of_citus ? !are_unique(table, columns.keys) : groups_there(relation, columns, totals); });
+            [&] { return is_of_citus ? !are_unique(table, columns.first) : groups_there(relation, columns, totals); });
         if (pays) grouped.push_back({i, totals});
     }
     return grouped;

@@ -48,15 +48,10 @@ struct Request {
     std::optional<std::string> values; // a column of the keys
     bool arrays = false;               // whose values may be arrays
     Quantity quantity = Quantity::sum;
-    Options options;
+    Options options = {};
     bool verbose = false;
     bool weighted = false; // by a column of the keys
 };
-
-void read_rest(const NamedArguments& arguments, Request& request) {
-    read_options(arguments, kernel::options_table, request.options);
-    request.verbose = arguments.boolean("verbose");
-}
 
 // Appends a key with its weight and its other values, as `quantity` wants them.
 void append_key(const PointRow& row, const Request& request, std::vector<double>& scratch, Keys& keys) {
@@ -256,48 +251,40 @@ Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, Request request
 
 } // namespace
 
-// (keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
-static Datum sums_of_weights(FunctionCallInfo fcinfo, const char* function, Quantity quantity) {
+// (keys, queries, …) → table(id text, value float8, std_error float8), of the keys' weights or of a column of theirs.
+// Of attention, which has no bandwidth, the core takes its own.
+static Datum sums(FunctionCallInfo fcinfo, const char* function, Quantity quantity, const char* column = nullptr,
+                  bool arrays = false) {
     const NamedArguments arguments(fcinfo);
-    Request request{arguments.string("keys"), arguments.string("queries"), {}, false, quantity, {}, false};
-    read_rest(arguments, request);
-    return kernel_sums(fcinfo, function, request);
+    Request request{arguments.string("keys"), arguments.string("queries"), {}, arrays, quantity};
+    if (column) {
+        request.values = arguments.column(column);
+        request.options.bandwidth = 1;
+    }
+    read_options(arguments, kernel::options_table, request.options);
+    request.verbose = arguments.boolean("verbose");
+    return kernel_sums(fcinfo, function, std::move(request));
 }
 
 // btml.kernel_sum(keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
 BTML_FUNCTION(btml_kernel_sum) {
-    return sums_of_weights(fcinfo, "kernel_sum", Quantity::sum);
+    return sums(fcinfo, "kernel_sum", Quantity::sum);
 }
 
 // btml.density(keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
 BTML_FUNCTION(btml_density) {
-    return sums_of_weights(fcinfo, "density", Quantity::density);
-}
-
-// Means of a column of the keys; of attention, which has no bandwidth, the core takes its own.
-static Datum means(FunctionCallInfo fcinfo, const char* function, const char* column, bool arrays) {
-    const NamedArguments arguments(fcinfo);
-    Request request{arguments.string("keys"),
-                    arguments.string("queries"),
-                    arguments.column(column),
-                    arrays,
-                    Quantity::mean,
-                    {},
-                    false};
-    request.options.bandwidth = 1;
-    read_rest(arguments, request);
-    return kernel_sums(fcinfo, function, request);
+    return sums(fcinfo, "density", Quantity::density);
 }
 
 // btml.kernel_regression(keys, target, queries, bandwidth, …) → table(id text, value float8, std_error float8)
 BTML_FUNCTION(btml_kernel_regression) {
-    return means(fcinfo, "kernel_regression", "target", false);
+    return sums(fcinfo, "kernel_regression", Quantity::mean, "target");
 }
 
 // btml.attention(keys, queries, value, epsilon, confidence, method, seed, scale, verbose) → table(id text, value
 // float8[], std_error float8)
 BTML_FUNCTION(btml_attention) {
-    return means(fcinfo, "attention", "value", true);
+    return sums(fcinfo, "attention", Quantity::mean, "value", true);
 }
 
 } // namespace btml::pg

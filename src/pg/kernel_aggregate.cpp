@@ -12,21 +12,8 @@ using kernel::QuerySums;
 
 namespace {
 
-struct KernelSums : QuerySums {
-    static constexpr const char* type_name = "btml.kernel_sums";
-    static constexpr const char* what = "the sums";
-    static constexpr const char* too_large_hint = "Ask for fewer queries at a time.";
-
-    explicit KernelSums(MemoryBudget& budget) : QuerySums(budget) {}
-    explicit KernelSums(QuerySums sums) : QuerySums(std::move(sums)) {}
-
-    void append(const KernelSums& other, RunContext&) { QuerySums::append(other); }
-    static KernelSums parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
-        return KernelSums(QuerySums::parse(bytes, budget, context));
-    }
-};
-
-using State = ExpandedState<KernelSums>;
+constexpr StateNames names{"btml.kernel_sums", "the sums", "Ask for fewer queries at a time."};
+using State = ExpandedState<QuerySums, names>;
 
 pairwise::Kernel kernel_named(const std::string& name) {
     const OptionFacts& option = *kernel::options_table.find("kernel");
@@ -63,8 +50,8 @@ BTML_FUNCTION(btml_kernel_sums_accumulate) {
 BTML_FUNCTION(btml_kernel_sums_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     MemoryBudget budget(memory_limit_bytes());
-    std::optional<KernelSums> parsed;
-    const KernelSums& sums = State::read(fcinfo, parsed, budget);
+    std::optional<QuerySums> parsed;
+    const QuerySums& sums = State::read(fcinfo, parsed, budget);
     if (sums.empty()) PG_RETURN_NULL();
     return number_array(sums.values());
 }

@@ -25,19 +25,29 @@ Points read_points(const PointSource& source, const char* what, RunContext& cont
     return std::move(*points);
 }
 
+std::pair<Points, Points> read_keys_and_queries(const std::string& keys, const std::string& queries,
+                                                RunContext& context) {
+    const PointSource key_source(keys, "keys", {}), query_source(queries, "queries", {}, key_source);
+    Points key_points = read_points(key_source, "keys", context);
+    return {std::move(key_points), read_points(query_source, "queries", context)};
+}
+
+Options read_checked_options(const NamedArguments& arguments) {
+    Options options;
+    read_options(arguments, kernel::options_table, options);
+    options.check();
+    return options;
+}
+
 } // namespace
 
 // btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale, kernel) → estimate
 BTML_FUNCTION(btml_kernel_tail_ratio) {
     const NamedArguments arguments(fcinfo);
     const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
-    Options options;
-    read_options(arguments, kernel::options_table, options);
-    options.check();
+    const Options options = read_checked_options(arguments);
     BackendContext context("kernel_tail_ratio");
-    const PointSource key_source(keys, "keys", {}), query_source(queries, "queries", {}, key_source);
-    const Points key_points = read_points(key_source, "keys", context);
-    const Points query_points = read_points(query_source, "queries", context);
+    const auto [key_points, query_points] = read_keys_and_queries(keys, queries, context);
     const kernel::TailRatio ratio = kernel::kernel_tail_ratio(key_points, query_points, options, context);
     constexpr double z = 1.96; // of 95 %
     return estimate_datum(fcinfo, {ratio.value, ratio.std_error, std::max(0.0, ratio.value - z * ratio.std_error),
@@ -49,9 +59,7 @@ BTML_FUNCTION(btml_kernel_tail_ratio) {
 BTML_FUNCTION(btml_kernel_tail_profile) {
     const NamedArguments arguments(fcinfo);
     const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
-    Options options;
-    read_options(arguments, kernel::options_table, options);
-    options.check();
+    const Options options = read_checked_options(arguments);
     std::vector<uint64_t> prefixes;
     if (!arguments.is_null("prefixes"))
         for (const int prefix : arguments.integers("prefixes")) {
@@ -62,9 +70,7 @@ BTML_FUNCTION(btml_kernel_tail_profile) {
         }
     ResultRows rows(fcinfo);
     BackendContext context("kernel_tail_profile");
-    const PointSource key_source(keys, "keys", {}), query_source(queries, "queries", {}, key_source);
-    const Points key_points = read_points(key_source, "keys", context);
-    const Points query_points = read_points(query_source, "queries", context);
+    const auto [key_points, query_points] = read_keys_and_queries(keys, queries, context);
     for (const kernel::TailOfPrefix& tail :
          kernel::kernel_tail_profile(key_points, query_points, options, prefixes, context)) {
         rows.add_row(static_cast<int>(tail.prefix), tail.tail_ratio, tail.nth_to_next, tail.nth_to_2nth);

@@ -12,96 +12,56 @@ using metrics::RankedRows;
 
 namespace {
 
-struct SumsContent : MetricSums {
-    static constexpr const char* type_name = "btml.metric_sums";
-    static constexpr const char* what = "the sums";
-    static constexpr const char* too_large_hint = ""; // they have a few thousand bytes
+constexpr StateNames sums_names{"btml.metric_sums", "the sums", ""}; // they have a few thousand bytes
+constexpr StateNames rows_names{"btml.metric_rows", "the rows",
+                                "Aggregate without parallel workers (max_parallel_workers_per_gather = 0)."};
+using SumsState = ExpandedState<MetricSums, sums_names>;
+using RowsState = ExpandedState<RankedRows, rows_names>;
 
-    explicit SumsContent(MemoryBudget& budget) : MetricSums(budget) {}
-    explicit SumsContent(MetricSums sums) : MetricSums(std::move(sums)) {}
+// Tells whether a row's argument after the state is NULL, which skips the row.
+bool has_null(FunctionCallInfo fcinfo) {
+    bool null = false;
+    for (int i = 1; i < fcinfo->nargs; i++) null |= fcinfo->args[i].isnull;
+    return null;
+}
 
-    void append(const SumsContent& other, RunContext&) { MetricSums::append(other); }
-    static SumsContent parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext&) {
-        return SumsContent(MetricSums::parse(bytes, budget));
-    }
-};
+double number_of(bool positive) {
+    return positive ? 1 : 0;
+}
 
-struct RowsContent : RankedRows {
-    static constexpr const char* type_name = "btml.metric_rows";
-    static constexpr const char* what = "the rows";
-    static constexpr const char* too_large_hint =
-        "Aggregate without parallel workers (max_parallel_workers_per_gather = 0).";
-
-    explicit RowsContent(MemoryBudget& budget) : RankedRows(budget) {}
-    explicit RowsContent(RankedRows rows) : RankedRows(std::move(rows)) {}
-
-    static RowsContent parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
-        return RowsContent(RankedRows::parse(bytes, budget, context));
-    }
-};
-
-using SumsState = ExpandedState<SumsContent>;
-using RowsState = ExpandedState<RowsContent>;
-
-// A row of an aggregate: the arguments after the state, of which a NULL skips the row.
-class AggregateRow {
-  public:
-    explicit AggregateRow(FunctionCallInfo fcinfo) : fcinfo_(fcinfo) {}
-
-    bool has_null() const {
-        bool null = false;
-        for (int i = 1; i < fcinfo_->nargs; i++) null |= fcinfo_->args[i].isnull;
-        return null;
-    }
-    Datum skip() const {
-        fcinfo_->isnull = fcinfo_->args[0].isnull;
-        return fcinfo_->args[0].value;
-    }
-    // Arguments are counted from 1.
-    Datum datum(int i) const { return fcinfo_->args[i].value; }
-    double number(int i) const { return DatumGetFloat8(datum(i)); }
-    double boolean(int i) const { return DatumGetBool(datum(i)) ? 1 : 0; }
-    // Tells whether an argument follows the first `arguments`: the weight.
-    bool has_weight(int arguments) const { return fcinfo_->nargs > arguments + 1; }
-
-  private:
-    const FunctionCallInfo fcinfo_;
-};
-
-// The body of a transition function (state, so many arguments [, weight]) → state, where read(row, numbers) gives the
-// metric its numbers.
+// The body of a transition function (state, so many arguments [, weight]) → state, where read(numbers) gives the metric
+// its numbers.
 template <class Read>
 Datum add_to_sums(FunctionCallInfo fcinfo, const Metric& metric, int arguments, const Read& read) {
-    const AggregateRow row(fcinfo);
-    if (row.has_null()) return row.skip();
+    if (has_null(fcinfo)) return argument_or_null(fcinfo, 0);
     SumsState* const state = SumsState::writable(fcinfo);
     std::array<double, Metric::max_arguments> numbers;
-    read(row, numbers.data());
-    if (row.has_weight(arguments))
-        state->content().add(metric, numbers.data(), row.number(arguments + 1));
+    read(numbers.data());
+    if (PG_NARGS() > arguments + 1)
+        state->content().add(metric, numbers.data(), PG_GETARG_FLOAT8(arguments + 1));
     else
         state->content().add(metric, numbers.data());
     return state->datum();
 }
 
 Datum add_numbers(FunctionCallInfo fcinfo, const Metric& metric) {
-    return add_to_sums(fcinfo, metric, metric.arguments, [&](const AggregateRow& row, double* numbers) {
-        for (int i = 0; i < metric.arguments; i++) numbers[i] = row.number(i + 1);
+    return add_to_sums(fcinfo, metric, metric.arguments, [&](double* numbers) {
+        for (int i = 0; i < metric.arguments; i++) numbers[i] = PG_GETARG_FLOAT8(i + 1);
     });
 }
 
 // y boolean, p float8
 Datum add_class(FunctionCallInfo fcinfo, const Metric& metric) {
-    return add_to_sums(fcinfo, metric, 2, [](const AggregateRow& row, double* numbers) {
-        numbers[0] = row.boolean(1);
-        numbers[1] = row.number(2);
+    return add_to_sums(fcinfo, metric, 2, [&](double* numbers) {
+        numbers[0] = number_of(PG_GETARG_BOOL(1));
+        numbers[1] = PG_GETARG_FLOAT8(2);
     });
 }
 
 template <class Equal>
 Datum add_agreement(FunctionCallInfo fcinfo, const Equal& equal) {
     return add_to_sums(fcinfo, metrics::accuracy, 2,
-                       [&](const AggregateRow& row, double* numbers) { *numbers = equal(row.datum(1), row.datum(2)); });
+                       [&](double* numbers) { *numbers = equal(PG_GETARG_DATUM(1), PG_GETARG_DATUM(2)); });
 }
 
 // Labels are equal when their bytes are, as in training.
@@ -129,7 +89,7 @@ Datum number_or_null(FunctionCallInfo fcinfo, std::optional<double> value) {
 Datum ranked_value(FunctionCallInfo fcinfo, const char* function, RankedValue value) {
     if (PG_ARGISNULL(0)) return number_or_null(fcinfo, std::nullopt);
     BackendContext context(function);
-    std::optional<RowsContent> parsed;
+    std::optional<RankedRows> parsed;
     const RankedRows& rows = RowsState::read(fcinfo, parsed, context.memory());
     return number_or_null(fcinfo, (rows.*value)(context));
 }
@@ -139,15 +99,14 @@ Datum ranked_value(FunctionCallInfo fcinfo, const char* function, RankedValue va
 // Transition functions (state, x [, weight]) → state, of which each serves both forms.
 // (Over a moving window a transition returns no NULL.)
 BTML_FUNCTION(btml_exact_sum_accumulate) {
-    if (AggregateRow(fcinfo).has_null()) return SumsState::writable(fcinfo)->datum();
+    if (has_null(fcinfo)) return SumsState::writable(fcinfo)->datum();
     return add_numbers(fcinfo, metrics::exact_sum);
 }
 // btml_internal.exact_sum_remove(state, x) → state; NULL has the window's sum begun anew
 BTML_FUNCTION(btml_exact_sum_remove) {
-    const AggregateRow row(fcinfo);
-    if (row.has_null() || PG_ARGISNULL(0)) return row.skip();
+    if (has_null(fcinfo) || PG_ARGISNULL(0)) return argument_or_null(fcinfo, 0);
     SumsState* const state = SumsState::writable(fcinfo);
-    if (state->content().remove(row.number(1))) return state->datum();
+    if (state->content().remove(PG_GETARG_FLOAT8(1))) return state->datum();
     fcinfo->isnull = true;
     return static_cast<Datum>(0);
 }
@@ -170,9 +129,9 @@ BTML_FUNCTION(btml_log_loss_class_accumulate) {
     return add_class(fcinfo, metrics::log_loss);
 }
 BTML_FUNCTION(btml_log_loss_true_accumulate) {
-    return add_to_sums(fcinfo, metrics::log_loss, 1, [](const AggregateRow& row, double* numbers) {
+    return add_to_sums(fcinfo, metrics::log_loss, 1, [&](double* numbers) {
         numbers[0] = 1;
-        numbers[1] = row.number(1);
+        numbers[1] = PG_GETARG_FLOAT8(1);
     });
 }
 BTML_FUNCTION(btml_brier_class_accumulate) {
@@ -192,29 +151,27 @@ BTML_FUNCTION(btml_accuracy_text_accumulate) {
 BTML_FUNCTION(btml_metric_sums_final) {
     if (PG_ARGISNULL(0)) return number_or_null(fcinfo, std::nullopt);
     MemoryBudget budget(memory_limit_bytes());
-    std::optional<SumsContent> parsed;
+    std::optional<MetricSums> parsed;
     return number_or_null(fcinfo, SumsState::read(fcinfo, parsed, budget).result());
 }
 
 // btml_internal.ranking_accumulate(state, y boolean, score float8 [, weight float8]) → state
 BTML_FUNCTION(btml_ranking_accumulate) {
-    const AggregateRow row(fcinfo);
-    if (row.has_null()) return row.skip();
+    if (has_null(fcinfo)) return argument_or_null(fcinfo, 0);
     RowsState* const state = RowsState::writable(fcinfo);
-    if (row.has_weight(2))
-        state->content().add(row.boolean(1), row.number(2), row.number(3));
+    if (PG_NARGS() > 3)
+        state->content().add(number_of(PG_GETARG_BOOL(1)), PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3));
     else
-        state->content().add(row.boolean(1), row.number(2));
+        state->content().add(number_of(PG_GETARG_BOOL(1)), PG_GETARG_FLOAT8(2));
     return state->datum();
 }
 
 // btml_internal.ndcg_accumulate(state, relevance float8, score float8, k integer) → state
 BTML_FUNCTION(btml_ndcg_accumulate) {
-    const AggregateRow row(fcinfo);
-    if (row.has_null()) return row.skip();
+    if (has_null(fcinfo)) return argument_or_null(fcinfo, 0);
     RowsState* const state = RowsState::writable(fcinfo);
-    state->content().set_k(DatumGetInt32(row.datum(3)));
-    state->content().add(row.number(1), row.number(2));
+    state->content().set_k(PG_GETARG_INT32(3));
+    state->content().add(PG_GETARG_FLOAT8(1), PG_GETARG_FLOAT8(2));
     return state->datum();
 }
 

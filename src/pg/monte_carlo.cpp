@@ -144,7 +144,7 @@ NumberKind check_column(const Source& source) {
                     "Name what is to be summed, as in SELECT price FROM sales.");
     const Source::Column& column = source.columns()[0];
     require_number(column, "column");
-    return pg_call([&] { return number_kind(column.type); });
+    return column.number;
 }
 
 // Returns nothing where all rows must be read.

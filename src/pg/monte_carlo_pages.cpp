@@ -107,8 +107,7 @@ class DrawnPages {
 
 double summand(Datum value, bool null, NumberKind kind, NumberColumn& column) {
     if (null) return 0;
-    const double x = kind == NumberKind::numeric ? pg_call([=, &column] { return to_number(value, kind, &column); })
-                                                 : to_number(value, kind, &column);
+    const double x = guarded_number(value, kind, column);
     if (!std::isfinite(x))
         throw Error(ErrorCode::out_of_range,
                     format("column \"%s\" is %s in a row", column.name, std::isnan(x) ? "NaN" : "infinite"), "",
@@ -128,13 +127,8 @@ PageSample::PageSample(const Query* query, const Source& source, Oid table)
     : query_(query),
       sql_(source.analysis().text),
       column_(source.columns()[0].name.c_str()),
-      kind_(pg_call([&] { return number_kind(source.columns()[0].type); })),
-      pages_(pg_call([=] {
-          const Relation relation = table_open(table, AccessShareLock);
-          const uint64_t pages = RelationGetNumberOfBlocks(relation);
-          table_close(relation, NoLock);
-          return pages;
-      })) {}
+      kind_(source.columns()[0].number),
+      pages_(pg_call([=] { return blocks_of(table); })) {}
 
 double PageSample::largest_known() const {
     const auto* const entry = static_cast<const TargetEntry*>(linitial(query_->targetList));

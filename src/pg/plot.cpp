@@ -37,14 +37,8 @@ struct PlotColumn {
     LabelRule label;
 
     double value(Datum datum) const {
-        if (number == NumberKind::timestamptz) {
-            const Datum local = pg_call([=] { return DirectFunctionCall1(timestamptz_timestamp, datum); });
-            return to_number(local, NumberKind::timestamp, nullptr);
-        }
         NumberColumn column{name};
-        if (number == NumberKind::numeric)
-            return pg_call([=, this, &column] { return to_number(datum, number, &column); });
-        return to_number(datum, number, &column);
+        return guarded_number(datum, number, column, time_cast(number, NumberKind::timestamp));
     }
     std::string_view text(Datum datum) const {
         return pg_call([=, this] { return utf8(label_of(datum, label)); });
@@ -110,8 +104,7 @@ void PlotSource::find_columns() {
     const std::vector<Source::Column>& given = source_.columns();
     for (size_t i = 0; i < given.size(); i++) {
         const Oid type = given[i].type;
-        PlotColumn found{source_.column(given[i].name), given[i].name.c_str(), type,
-                         pg_call([=] { return number_kind(type); }),
+        PlotColumn found{source_.column(given[i].name), given[i].name.c_str(), type, given[i].number,
                          pg_call([=] { return label_rule(type, CurrentMemoryContext); })};
         if (given[i].name == mark_name) {
             mark_ = found;

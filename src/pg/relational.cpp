@@ -38,19 +38,20 @@ std::vector<ColumnRequest> factor_requests(const Source& source, const std::vect
     for (int i = 0; i < static_cast<int>(source.columns().size()); i++) {
         if (std::find(groups.begin(), groups.end(), i) != groups.end()) continue;
         const Source::Column& column = source.columns()[i];
-        const Oid type = column.type;
-        if (pg_call([=] { return number_kind(type); }) == NumberKind::none)
+        if (column.number == NumberKind::none)
             throw Error(ErrorCode::wrong_type,
-                        format("factor \"%s\" is of type %s", column.name.c_str(), type_name(type)),
+                        format("factor \"%s\" is of type %s", column.name.c_str(), type_name(column.type)),
                         "Factors are numbers, booleans, dates or times.",
-                        cast_hint(column.name, type) + ", or leave it out of the source's output.");
+                        cast_hint(column.name, column.type) + ", or leave it out of the source's output.");
         requests.push_back({i, ReadAs::number});
     }
     return requests;
 }
 
+using ColumnsByTable = std::vector<std::vector<int>>;
+
 // Rows with a NULL factor are skipped, as sum() skips them.
-void remove_null_factors(Join& join, const std::vector<std::vector<int>>& columns, RunContext& context) {
+void remove_null_factors(Join& join, const ColumnsByTable& columns, RunContext& context) {
     for (size_t t = 0; t < columns.size(); t++) {
         const auto is_complete = [&](RowId row) {
             return std::none_of(columns[t].begin(), columns[t].end(),
@@ -60,28 +61,12 @@ void remove_null_factors(Join& join, const std::vector<std::vector<int>>& column
     }
 }
 
-// Columns by table.
-using ColumnsByTable = std::vector<std::vector<int>>;
-
 Factors factors_of(const Join& join, const ColumnsByTable& columns, SemiringName semiring, RunContext& context) {
     Factors factors;
     for (size_t t = 0; t < columns.size(); t++)
         factors.push_back(columns[t].empty() ? Buffer<double>(context.memory(), "factors")
                                              : table_factor(join.tables()[t], columns[t], semiring, context));
     return factors;
-}
-
-FactorQuery load_rows(const Source& source, const std::vector<ColumnRequest>& requests, size_t groups,
-                      SemiringName semiring, RunContext& context) {
-    LoadedSource loaded = source.read(requests, context);
-    ColumnsByTable columns(static_cast<size_t>(loaded.join.relations()));
-    for (size_t i = groups; i < requests.size(); i++)
-        columns[loaded.places[i].table].push_back(loaded.places[i].column);
-    loaded.places.resize(groups);
-    Join& join = loaded.join;
-    remove_null_factors(join, columns, context);
-    Factors factors = factors_of(join, columns, semiring, context);
-    return {std::move(loaded), std::move(factors), requests.size() > groups};
 }
 
 // Says whether all sums on the way to a query's value are whole numbers that a double holds, so that their order and
@@ -97,10 +82,11 @@ bool is_exact(const Join& join, Factors sizes, RunContext& context) {
     }
 }
 
-// The same by groups of rows; nothing where the value might differ in a bit.
-std::optional<FactorQuery> load_groups(const Source& source, const std::vector<ColumnRequest>& requests, size_t groups,
-                                       SemiringName semiring, const std::vector<GroupedRelation>& grouped,
-                                       RunContext& context) {
+// Reads columns, the first `groups` of which are those of groups and the others factors, in the place of which grouped
+// relations have totals. Nothing where the value might differ in a bit from that over rows.
+std::optional<FactorQuery> load(const Source& source, const std::vector<ColumnRequest>& requests, size_t groups,
+                                SemiringName semiring, const std::vector<GroupedRelation>& grouped,
+                                RunContext& context) {
     std::vector<ColumnRequest> rest;
     for (size_t i = 0; i < requests.size(); i++) {
         const int relation = source.columns()[static_cast<size_t>(requests[i].output)].table;
@@ -111,8 +97,8 @@ std::optional<FactorQuery> load_groups(const Source& source, const std::vector<C
     ColumnsByTable columns(static_cast<size_t>(loaded.join.relations()));
     for (size_t i = groups; i < rest.size(); i++) columns[loaded.places[i].table].push_back(loaded.places[i].column);
     ColumnsByTable size_columns = columns;
-    const size_t totals = loaded.totals.size() / grouped.size(); // of a relation
     for (size_t i = 0; i < grouped.size(); i++) {
+        const size_t totals = loaded.totals.size() / grouped.size(); // of a relation
         const ColumnRef value = loaded.totals[i * totals], size = loaded.totals[(i + 1) * totals - 1];
         columns[value.table].push_back(value.column);
         size_columns[size.table].push_back(size.column);
@@ -120,20 +106,19 @@ std::optional<FactorQuery> load_groups(const Source& source, const std::vector<C
     loaded.places.resize(groups);
     Join& join = loaded.join;
     remove_null_factors(join, columns, context);
-    if (semiring == SemiringName::sum_product &&
+    if (!grouped.empty() && semiring == SemiringName::sum_product &&
         !is_exact(join, factors_of(join, size_columns, semiring, context), context))
         return std::nullopt;
     Factors factors = factors_of(join, columns, semiring, context);
-    return FactorQuery{std::move(loaded), std::move(factors), true};
+    return FactorQuery{std::move(loaded), std::move(factors), requests.size() > groups || !grouped.empty()};
 }
 
 FactorQuery load(const Source& source, const std::vector<int>& groups, SemiringName semiring, RunContext& context) {
     const std::vector<ColumnRequest> requests = factor_requests(source, groups);
     const std::vector<GroupedRelation> grouped = relations_to_group(source, requests, groups.size(), semiring, context);
-    if (!grouped.empty())
-        if (auto query = load_groups(source, requests, groups.size(), semiring, grouped, context))
-            return std::move(*query);
-    return load_rows(source, requests, groups.size(), semiring, context);
+    std::optional<FactorQuery> query = load(source, requests, groups.size(), semiring, grouped, context);
+    if (!query) query = load(source, requests, groups.size(), semiring, {}, context);
+    return std::move(*query);
 }
 
 // Messages end at one table, whose rows are grouped.
@@ -284,13 +269,8 @@ Datum make_state(double semiring, double value) {
     return number_array(std::array<double, state_size>{semiring, value});
 }
 
-struct State {
-    SemiringName semiring;
-    double value;
-};
-
 // Anybody may call the support functions with any array.
-State read_state(const Arguments& arguments, int i) {
+std::pair<SemiringName, double> read_state(const Arguments& arguments, int i) {
     const std::vector<double> items = arguments.numbers(i, "state");
     if (items.size() != state_size || !(items[0] >= 0 && items[0] < semiring_names.size()) ||
         items[0] != std::floor(items[0]) || is_null(items[1]))
@@ -298,9 +278,8 @@ State read_state(const Arguments& arguments, int i) {
     return {static_cast<SemiringName>(static_cast<int>(items[0])), items[1]};
 }
 
-Datum state_or_null(FunctionCallInfo fcinfo, int i) {
-    fcinfo->isnull = fcinfo->args[i].isnull;
-    return fcinfo->args[i].value;
+void require_same(SemiringName a, SemiringName b) {
+    if (a != b) throw Error(ErrorCode::invalid_argument, "semiring must be the same in every row of an aggregate");
 }
 
 } // namespace
@@ -310,10 +289,10 @@ BTML_FUNCTION(btml_sumprod_accumulate) {
     const Arguments arguments(fcinfo);
     const SemiringName semiring =
         fcinfo->nargs > 2 ? parse_semiring(arguments.string(2, "semiring")) : SemiringName::sum_product;
-    if (arguments.is_null(1)) return state_or_null(fcinfo, 0);
+    if (arguments.is_null(1)) return argument_or_null(fcinfo, 0);
     const std::vector<double> factors = arguments.numbers(1, "factors");
     // A NULL skips its row wherever it stands, as in a join: also if factors before it are invalid or overflow.
-    if (std::any_of(factors.begin(), factors.end(), is_null)) return state_or_null(fcinfo, 0);
+    if (std::any_of(factors.begin(), factors.end(), is_null)) return argument_or_null(fcinfo, 0);
     double product = one(semiring);
     for (double factor : factors) {
         if (semiring == SemiringName::max_product && factor < 0)
@@ -324,10 +303,9 @@ BTML_FUNCTION(btml_sumprod_accumulate) {
     }
     double sum = zero(semiring);
     if (!arguments.is_null(0)) {
-        const State state = read_state(arguments, 0);
-        if (state.semiring != semiring)
-            throw Error(ErrorCode::invalid_argument, "semiring must be the same in every row of an aggregate");
-        sum = state.value;
+        const auto [of_state, value] = read_state(arguments, 0);
+        require_same(of_state, semiring);
+        sum = value;
     }
     return make_state(static_cast<double>(semiring), add(semiring, sum, product));
 }
@@ -335,19 +313,19 @@ BTML_FUNCTION(btml_sumprod_accumulate) {
 // btml_internal.sumprod_combine(float8[], float8[]) → float8[]
 BTML_FUNCTION(btml_sumprod_combine) {
     const Arguments arguments(fcinfo);
-    if (arguments.is_null(0)) return state_or_null(fcinfo, 1);
-    if (arguments.is_null(1)) return state_or_null(fcinfo, 0);
-    const State a = read_state(arguments, 0), b = read_state(arguments, 1);
-    if (a.semiring != b.semiring)
-        throw Error(ErrorCode::invalid_argument, "semiring must be the same in every row of an aggregate");
-    return make_state(static_cast<double>(a.semiring), add(a.semiring, a.value, b.value));
+    if (arguments.is_null(0)) return argument_or_null(fcinfo, 1);
+    if (arguments.is_null(1)) return argument_or_null(fcinfo, 0);
+    const auto [semiring, a] = read_state(arguments, 0);
+    const auto [other, b] = read_state(arguments, 1);
+    require_same(semiring, other);
+    return make_state(static_cast<double>(semiring), add(semiring, a, b));
 }
 
 // btml_internal.sumprod_final(float8[]) → float8: NULL when no row was aggregated, as for sum()
 BTML_FUNCTION(btml_sumprod_final) {
     const Arguments arguments(fcinfo);
-    if (arguments.is_null(0)) return state_or_null(fcinfo, 0);
-    const double value = read_state(arguments, 0).value;
+    if (arguments.is_null(0)) return argument_or_null(fcinfo, 0);
+    const double value = read_state(arguments, 0).second;
     return pg_call([=] { return Float8GetDatum(value); });
 }
 

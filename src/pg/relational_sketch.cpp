@@ -32,9 +32,10 @@ struct ValueJoin {
 ValueJoin load_values(const std::string& text, const std::string& value, RunContext& context) {
     const Source source(text);
     const int output = source.column(value);
-    const Oid type = source.columns()[output].type;
-    if (pg_call([=] { return number_kind(type); }) == NumberKind::none)
-        throw Error(ErrorCode::wrong_type, format("value column \"%s\" is of type %s", value.c_str(), type_name(type)),
+    const Source::Column& of_value = source.columns()[output];
+    if (of_value.number == NumberKind::none)
+        throw Error(ErrorCode::wrong_type,
+                    format("value column \"%s\" is of type %s", value.c_str(), type_name(of_value.type)),
                     "Values are numbers, booleans, dates or times.");
     LoadedSource loaded = source.read({{output, ReadAs::number}}, context, RowContents::distinct);
     const auto [table, column] = loaded.places.front();
@@ -132,15 +133,11 @@ struct State {
     int size() const { return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) - header_size; }
 };
 
-struct Parameters {
-    int keys;
-    uint64_t seed;
+using Header = std::array<double, header_size>;
 
-    double item(int i) const {
-        if (i == 0) return keys;
-        return static_cast<double>(i == 1 ? seed >> 32 : seed & UINT32_MAX);
-    }
-};
+Header header_of(size_t keys, uint64_t seed) {
+    return {static_cast<double>(keys), static_cast<double>(seed >> 32), static_cast<double>(seed & UINT32_MAX)};
+}
 
 State as_state(ArrayType* array) {
     return {array, reinterpret_cast<double*>(ARR_DATA_PTR(array))};
@@ -179,53 +176,41 @@ void require_memory(int size) {
         .require(copies * sizeof(float8) * static_cast<uint64_t>(size), "a tensor sketch");
 }
 
-State new_state(int size, const Parameters& parameters) {
+State new_state(int size, const Header& header) {
     require_memory(size);
     const State state = as_state(new_number_array(static_cast<size_t>(header_size + size)));
-    for (int i = 0; i < header_size; i++) state.header[i] = parameters.item(i);
+    std::copy(header.begin(), header.end(), state.header);
     return state;
 }
 
-void require_same(const State& state, int size, const Parameters& parameters) {
+void require_same(const State& state, int size, const double* header) {
     if (state.size() != size)
         throw Error(
             ErrorCode::invalid_argument,
             format("sketch_size must be the same in every row of an aggregate, it is %d and %d", state.size(), size));
-    if (state.header[0] != parameters.item(0))
+    if (state.header[0] != header[0])
         throw Error(ErrorCode::invalid_argument,
-                    format("every row of an aggregate must have as many keys, one has %g and one has %d",
-                           state.header[0], parameters.keys));
-    if (state.header[1] != parameters.item(1) || state.header[2] != parameters.item(2))
+                    format("every row of an aggregate must have as many keys, one has %g and one has %g",
+                           state.header[0], header[0]));
+    if (state.header[1] != header[1] || state.header[2] != header[2])
         throw Error(ErrorCode::invalid_argument, "seed must be the same in every row of an aggregate");
 }
 
-Parameters parameters_of(const State& state) {
-    return {static_cast<int>(state.header[0]),
-            static_cast<uint64_t>(state.header[1]) << 32 | static_cast<uint64_t>(state.header[2])};
-}
-
-struct Texts {
-    Datum* values;
-    bool* nulls;
-    int count;
-};
-
-Texts read_keys(const Arguments& arguments, int i) {
+std::span<const Datum> read_keys(const Arguments& arguments, int i) {
     const Datum value = arguments.datum(i, "keys");
     require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(value); }), "keys");
-    const Texts keys = pg_call([=] {
-        Texts texts;
-        deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &texts.values, &texts.nulls,
-                          &texts.count);
-        return texts;
-    });
-    if (keys.count < 1 || keys.count > max_keys)
-        throw Error(ErrorCode::invalid_argument, format("argument \"keys\" has %d elements", keys.count), "",
+    Datum* keys;
+    bool* nulls;
+    int count;
+    pg_call(
+        [&] { deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &keys, &nulls, &count); });
+    if (count < 1 || count > max_keys)
+        throw Error(ErrorCode::invalid_argument, format("argument \"keys\" has %d elements", count), "",
                     format("Valid numbers are 1 to %d.", max_keys));
-    if (std::any_of(keys.nulls, keys.nulls + keys.count, [](bool null) { return null; }))
+    if (std::find(nulls, nulls + count, true) != nulls + count)
         throw Error(ErrorCode::null_value, "argument \"keys\" must not contain NULL", "",
                     "NULL keys join to nothing: leave such rows out with FILTER (WHERE …).");
-    return keys;
+    return {keys, static_cast<size_t>(count)};
 }
 
 double read_value(const Arguments& arguments, int i) {
@@ -249,14 +234,14 @@ int read_size(const Arguments& arguments, int i) {
     return size;
 }
 
-void add_row(const State& state, double value, const Texts& keys, uint64_t seed) {
+void add_row(const State& state, double value, std::span<const Datum> keys, uint64_t seed) {
     const auto size = static_cast<uint32_t>(state.size());
     uint64_t bucket = 0;
     bool negative = false;
-    for (int t = 0; t < keys.count; t++) {
-        const auto* const key = reinterpret_cast<const text*>(DatumGetPointer(keys.values[t]));
+    for (size_t t = 0; t < keys.size(); t++) {
+        const auto* const key = reinterpret_cast<const text*>(DatumGetPointer(keys[t]));
         const uint64_t bits = hash_bytes({VARDATA_ANY(key), VARSIZE_ANY_EXHDR(key)});
-        const SketchHash hash(seed, static_cast<uint64_t>(t));
+        const SketchHash hash(seed, t);
         bucket += hash.bucket(bits, size);
         negative ^= hash.is_negative(bits);
     }
@@ -275,12 +260,13 @@ Datum null_result(FunctionCallInfo fcinfo) {
 BTML_FUNCTION(btml_tensor_sketch_accumulate) {
     const Arguments arguments(fcinfo);
     const double value = read_value(arguments, 1);
-    const Texts keys = read_keys(arguments, 2);
+    const std::span<const Datum> keys = read_keys(arguments, 2);
     const int size = read_size(arguments, 3);
-    const Parameters parameters{keys.count, static_cast<uint64_t>(arguments.bigint(4, "seed"))};
-    const State state = arguments.is_null(0) ? new_state(size, parameters) : writable_state(fcinfo);
-    require_same(state, size, parameters);
-    add_row(state, value, keys, parameters.seed);
+    const auto seed = static_cast<uint64_t>(arguments.bigint(4, "seed"));
+    const Header header = header_of(keys.size(), seed);
+    const State state = arguments.is_null(0) ? new_state(size, header) : writable_state(fcinfo);
+    require_same(state, size, header.data());
+    add_row(state, value, keys, seed);
     return PointerGetDatum(state.array);
 }
 
@@ -291,7 +277,7 @@ BTML_FUNCTION(btml_tensor_sketch_combine) {
     if (arguments.is_null(0)) return PointerGetDatum(read_state(fcinfo, 1).array);
     if (arguments.is_null(1)) return PointerGetDatum(read_state(fcinfo, 0).array);
     const State sum = writable_state(fcinfo), other = read_state(fcinfo, 1);
-    require_same(sum, other.size(), parameters_of(other));
+    require_same(sum, other.size(), other.header);
     for (int i = 0; i < sum.size(); i++) sum.sketch()[i] += other.sketch()[i];
     return PointerGetDatum(sum.array);
 }

@@ -76,17 +76,6 @@ double probability(FunctionCallInfo fcinfo, const char* name) {
                 format("%s must be greater than 0 and less than 1, not %s", name, shortest(value).c_str()));
 }
 
-template <size_t count>
-Datum composite(FunctionCallInfo fcinfo, const std::array<double, count>& numbers) {
-    const TupleDesc columns = model_cache(fcinfo).result_columns(fcinfo);
-    return pg_call([&] {
-        Datum values[count];
-        bool nulls[count] = {};
-        for (size_t i = 0; i < count; i++) values[i] = Float8GetDatum(numbers[i]);
-        return HeapTupleGetDatum(heap_form_tuple(columns, values, nulls));
-    });
-}
-
 Datum predict_interval(FunctionCallInfo fcinfo, CachedModel& cached) {
     const double level = probability(fcinfo, "level");
     const uncertainty::Calibration& calibration = calibration_of(*cached.model, "predict_interval");
@@ -94,7 +83,7 @@ Datum predict_interval(FunctionCallInfo fcinfo, CachedModel& cached) {
     if (std::isinf(lower) || std::isinf(upper))
         notice_too_few_rows(cached, "an interval of level " + shortest(level), (1 - level) / 2);
     const Centre centre = centre_of(cached);
-    return composite(fcinfo, std::array{bound(centre, lower, true), bound(centre, upper, false)});
+    return composite(fcinfo, {bound(centre, lower, true), bound(centre, upper, false)});
 }
 
 Datum predict_quantile(FunctionCallInfo fcinfo, CachedModel& cached) {
@@ -111,8 +100,7 @@ Datum predict_distribution(FunctionCallInfo fcinfo, CachedModel& cached) {
         notice("the distribution may be far off: it is fitted to the errors of " + std::to_string(calibration.rows) +
                (calibration.rows == 1 ? " row" : " rows"));
     const Centre centre = centre_of(cached);
-    return composite(
-        fcinfo, std::array{centre.prediction, centre.deviation * calibration.student.scale, calibration.student.df});
+    return composite(fcinfo, {centre.prediction, centre.deviation * calibration.student.scale, calibration.student.df});
 }
 
 } // namespace

@@ -96,12 +96,13 @@ void check_labels_of(const Space& space, const BoostRequest& request, bool has_l
                     "Give one of them.");
 }
 
-void notice_lone_labels(const std::vector<LoneLabel>& lone) {
+void notice_lone_labels(const LoneLabels& lone) {
     if (lone.empty()) return;
     const std::string others = lone.size() == 1   ? ""
                                : lone.size() == 2 ? ", and one more label in one fold alone"
                                                   : format(", and %zu more labels in one fold each", lone.size() - 1);
-    notice("label \"" + lone[0].label + "\" is in fold \"" + lone[0].fold + "\" alone" + others,
+    const auto& [label, fold] = lone[0];
+    notice("label \"" + label + "\" is in fold \"" + fold + "\" alone" + others,
            "The model that scores it there has never seen it.", "Ask for fewer folds, or name another column as fold.");
 }
 
@@ -116,9 +117,9 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     check_labels_of(space, request, labels > 0);
     boosting::StrategyChoice choice =
         choose_held_rows(training.join, options, "folds need the rows of the join", context, labels);
-    HeldRows held = hold_rows(training, choice, options, context);
+    relational::JoinRows held = hold_rows(training, choice, options, context).first;
     const Buffer<uint64_t> contents = take_contents(training);
-    Dataset dataset = make_dataset(std::move(training.join), std::move(held.rows), training.plan, context);
+    Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
     Contest contest{request, make_folds(dataset, contents, call, request, context), nullptr,
                     boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
     notice_lone_labels(check_labels(dataset, *contest.folds, *options.metric, context));
@@ -130,22 +131,22 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
 }
 
 GpMetric gp_metric_of(const NamedArguments& arguments) {
-    GpScoring scoring;
-    if (!arguments.is_null("metric")) read_options(arguments, gp_scoring_table, scoring);
-    return scoring.metric;
+    validation::Options options;
+    if (!arguments.is_null("metric")) read_options(arguments, gp_metric_table, options);
+    return options.gp_metric;
 }
 
 Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     const TrainingRequest request = read_training_request(call.arguments);
     gp::Options options;
     call.arguments.read(gp::options_table, options);
-    const GivenExemplars exemplars(call.arguments, options);
+    const std::optional<std::string> exemplars = read_exemplar_source(call.arguments, options);
     const GpMetric metric = gp_metric_of(call.named);
     TrainingJoin training = read_rows(request, context);
     relational::JoinRows held = relational::enumerate(training.join, context);
     const Buffer<uint64_t> contents = take_contents(training);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
-    Reservation given = exemplars.read(dataset, options, context);
+    Reservation given = read_exemplars(exemplars, dataset, options, context);
     Contest contest{request, make_folds(dataset, contents, call, request, context), nullptr,
                     gp_metric_names[static_cast<size_t>(metric)], std::move(given)};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,

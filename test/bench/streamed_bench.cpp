@@ -157,7 +157,7 @@ BenchJoin pattern_join(const std::vector<std::vector<int>>& pattern, const Colum
         join.tables[at] = bag ? nullptr : &edges;
         if (bag) join.plan.bags.push_back({place[n], attributes[n]});
         if (table.held) join.plan.attributes[at] = {{0, attributes[n][0]}, {1, attributes[n][1]}};
-        const JoinDecomposition::Node& node = found.nodes[n];
+        const JoinTree::Node& node = found.nodes[n];
         if (node.parent < 0) continue;
         const auto parent = static_cast<size_t>(node.parent);
         table.key = columns_of(attributes[n], node.separator);

@@ -10,9 +10,6 @@ namespace btml::exemplar {
 // that equal rows are the same bytes. The state of a small group is small.
 class RowSample {
   public:
-    static constexpr const char* type_name = "btml.exemplar_sample";
-    static constexpr const char* what = "the rows";
-    static constexpr const char* too_large_hint = "Ask for fewer exemplars, or use btml.exemplars.";
     static constexpr int max_exemplars = 10000;
 
     explicit RowSample(MemoryBudget& budget) : log_(budget, "rows of an aggregate") {}

@@ -1,7 +1,6 @@
 #include "core/explanation/permutation.hpp"
 
 #include "core/numbers/rng.hpp"
-#include "core/numbers/sample_mean.hpp"
 
 #include <cmath>
 
@@ -67,21 +66,18 @@ class Permuting {
 
 } // namespace
 
-std::vector<PermutedImportance> permutation_importance(const PermutationTask& task, const PointScorer& score,
-                                                       RunContext& context) {
+std::vector<SampleMean> permutation_importance(const PermutationTask& task, const PointScorer& score,
+                                               RunContext& context) {
     const size_t rows = task.points.size() / task.features;
     const Reservation held(context.memory(), "permuted rows", rows * (sizeof(HeldOutRow) + sizeof(uint32_t)));
     Permuting permuting(task, score, context);
-    std::vector<PermutedImportance> found;
-    for (size_t f = 0; f < task.features; f++) {
-        SampleMean mean;
+    std::vector<SampleMean> found(task.features);
+    for (size_t f = 0; f < task.features; f++)
         for (int repeat = 0; repeat < task.repeats; repeat++) {
             const auto done = f * static_cast<size_t>(task.repeats) + static_cast<size_t>(repeat);
             context.share_progress("predicting", done, task.features * static_cast<size_t>(task.repeats));
-            mean.add(permuting.importance(f, repeat));
+            found[f].add(permuting.importance(f, repeat));
         }
-        found.push_back({mean.mean(), mean.std_error()});
-    }
     return found;
 }
 

@@ -4,9 +4,9 @@
 
 #include "core/base/run_context.hpp"
 #include "core/boosting/objectives/holdout_metric.hpp"
+#include "core/numbers/sample_mean.hpp"
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,14 +24,10 @@ struct PermutationTask {
     uint64_t seed;
 };
 
-struct PermutedImportance {
-    double mean;                     // over the repeats, by which the metric gets worse
-    std::optional<double> std_error; // of the mean, by how much the repeats differ; nothing for one
-};
-
-// Returns the importance of each feature, over at least one row. What the seed permutes depends on the order of the
+// Returns the importance of each feature, over at least one row: by how much the metric gets worse, on average over the
+// repeats. What the seed permutes depends on the order of the
 // rows. Error invalid_argument where the metric is not defined for the rows; those of the scorer.
-std::vector<PermutedImportance> permutation_importance(const PermutationTask& task, const PointScorer& score,
-                                                       RunContext& context);
+std::vector<SampleMean> permutation_importance(const PermutationTask& task, const PointScorer& score,
+                                               RunContext& context);
 
 } // namespace btml::explanation

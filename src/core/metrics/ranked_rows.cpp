@@ -73,76 +73,62 @@ void for_each_tie(const Buffer<Ranked>& rows, RunContext& context, const OnRow& 
     });
 }
 
-// Weight of rows. It is exact: without weights as a count, and with them in whatever order they come.
-class Count {
-  public:
-    template <class Row>
-    void add(const Row&) {
-        count_++;
-    }
-    double value() const { return count_; }
-
-  private:
-    double count_ = 0;
-};
-class TotalWeight {
-  public:
-    template <class Row>
-    void add(const Row& row) {
-        total_.add(row.weight);
-    }
-    double value() const { return total_.value(); }
-
-  private:
-    ExactSum total_;
-};
-
-template <class Row>
-using Total = std::conditional_t < requires(const Row& row) {
-    row.weight;
+template <class Ranked>
+void count(const Ranked&, double& total) {
+    total++;
 }
-, TotalWeight, Count > ;
+template <class Ranked>
+void count(const Ranked& row, ExactSum& total) {
+    total.add(row.weight);
+}
+double value_of(double total) {
+    return total;
+}
+double value_of(const ExactSum& total) {
+    return total.value();
+}
 
 } // namespace
 
 template <class Ranked>
 std::optional<double> RankedRows::auc_of(Buffer<Ranked>& rows, RunContext& context) {
     sort(rows, context);
-    Total<Ranked> positive, negative, negative_here; // here: among the rows of one score
-    double above = 0;                                // the weight of positive rows with higher scores
+    typename Ranked::Total positive{}, negative{}, negative_here{}; // here: among the rows of one score
+    double above = 0;                                               // the weight of positive rows with higher scores
     WideSum twice; // the weight of pairs in order, those of equal scores half, times 2
     const auto add = [&](size_t i) {
-        if (rows[i].relevance > 0) return positive.add(rows[i]);
-        negative.add(rows[i]);
-        negative_here.add(rows[i]);
+        if (rows[i].relevance > 0) return count(rows[i], positive);
+        count(rows[i], negative);
+        count(rows[i], negative_here);
     };
     for_each_tie(rows, context, add, [&] {
-        twice.add(ScaledNumber(negative_here.value()) * ScaledNumber(require_no_overflow(above + positive.value())));
-        above = positive.value();
+        twice.add(ScaledNumber(value_of(negative_here)) *
+                  ScaledNumber(require_no_overflow(above + value_of(positive))));
+        above = value_of(positive);
         negative_here = {};
     });
-    if (!(positive.value() > 0 && negative.value() > 0)) return std::nullopt;
-    const ScaledNumber pairs = ScaledNumber(positive.value()) * ScaledNumber(negative.value());
+    if (!(value_of(positive) > 0 && value_of(negative) > 0)) return std::nullopt;
+    const ScaledNumber pairs = ScaledNumber(value_of(positive)) * ScaledNumber(value_of(negative));
     return std::min(1.0, (twice.scaled() / pairs).nearest() / 2);
 }
 
 template <class Ranked>
 std::optional<double> RankedRows::average_precision_of(Buffer<Ranked>& rows, RunContext& context) {
     sort(rows, context);
-    Total<Ranked> all, positive, positive_here; // here: among the rows of one score
-    ExactSum sum;                               // of the weight of positive rows times the precision at their score
+    typename Ranked::Total all{}, positive{}, positive_here{}; // here: among the rows of one score
+    ExactSum sum; // of the weight of positive rows times the precision at their score
     const auto add = [&](size_t i) {
-        all.add(rows[i]);
+        count(rows[i], all);
         if (!(rows[i].relevance > 0)) return;
-        positive.add(rows[i]);
-        positive_here.add(rows[i]);
+        count(rows[i], positive);
+        count(rows[i], positive_here);
     };
     for_each_tie(rows, context, add, [&] {
-        if (positive_here.value() > 0) sum.add(positive_here.value() * (positive.value() / all.value()));
+        if (value_of(positive_here) > 0) sum.add(value_of(positive_here) * (value_of(positive) / value_of(all)));
         positive_here = {};
     });
-    if (!(positive.value() > 0)) return std::nullopt;
-    return std::min(1.0, sum.value() / positive.value());
+    if (!(value_of(positive) > 0)) return std::nullopt;
+    return std::min(1.0, sum.value() / value_of(positive));
 }
 
 std::optional<double> RankedRows::auc(RunContext& context) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
+#include "core/numbers/exact_sum.hpp"
 
 #include <optional>
 
@@ -46,10 +47,13 @@ class RankedRows {
     static RankedRows parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context);
 
   private:
+    // The total weight of rows is exact: without weights as a count, and with them in whatever order they come.
     struct Row {
+        using Total = double;
         double score, relevance;
     };
     struct WeightedRow {
+        using Total = ExactSum;
         double score, relevance, weight;
     };
 

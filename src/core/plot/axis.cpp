@@ -117,7 +117,7 @@ void Axis::draw_labels(const Frame& frame, const Scale& scale, Svg& svg) const {
             svg.put("<text x=\"", at, "\" y=\"", frame.bottom + tick_length + 12, "\">");
         else
             svg.put("<text transform=\"translate(", at + 4, ' ', frame.bottom + tick_length + 8, ") rotate(-45)\">");
-        svg.put(Text{tick.label}, "</text>\n");
+        svg.put(escaped(tick.label), "</text>\n");
     }
     svg.put("</g>\n");
 }

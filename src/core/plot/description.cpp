@@ -34,16 +34,14 @@ std::string range_text(Part part, const Rows& rows, std::span<const Layer> layer
     const char* const name = part_names[static_cast<size_t>(part)];
     if (kind == ValueKind::category)
         return format("%s: %s", name, counted(rows.categories(part), "category", "categories").c_str());
-    double low = HUGE_VAL, high = -HUGE_VAL;
+    ValueRange range;
     for (const Layer& layer : layers)
         for (const uint32_t row : layer.rows) {
             context.worked(1);
-            if (!rows.has(row, part)) continue;
-            low = std::min(low, rows.number(row, part));
-            high = std::max(high, rows.number(row, part));
+            if (rows.has(row, part)) range.add(rows.number(row, part));
         }
-    if (low > high) return "";
-    return format("%s from %s to %s", name, value_text(low, kind).c_str(), value_text(high, kind).c_str());
+    if (range.is_empty()) return "";
+    return format("%s from %s to %s", name, value_text(range.low, kind).c_str(), value_text(range.high, kind).c_str());
 }
 
 std::string series_text(const Rows& rows) {

@@ -10,16 +10,6 @@ constexpr double largest = 4e307, limit = 8e307; // of values and of ends: diffe
 
 constexpr double least = 1e-306; // of a logarithmic axis
 
-struct Extent {
-    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-
-    void add(double x) {
-        low = std::min(low, x);
-        high = std::max(high, x);
-    }
-    bool empty() const { return low > high; }
-};
-
 // The parts of a row that lie along the axis.
 std::span<const Part> parts_along(Part part, const Mark& mark) {
     static constexpr Part x[] = {Part::x}, y[] = {Part::y, Part::lower, Part::upper};
@@ -29,8 +19,9 @@ std::span<const Part> parts_along(Part part, const Mark& mark) {
     return &mark == &heatmap_mark || &mark == &box_mark ? std::span<const Part>(y_alone) : y;
 }
 
-Extent extent_of(Part part, bool logarithmic, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
-    Extent extent;
+ValueRange extent_of(Part part, bool logarithmic, const Rows& rows, std::span<const Layer> layers,
+                     RunContext& context) {
+    ValueRange extent;
     for (const Layer& layer : layers)
         for (const Part along : parts_along(part, *layer.mark))
             for (const uint32_t row : layer.rows) {
@@ -112,8 +103,8 @@ Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, Run
         domain.high = static_cast<double>(std::max<size_t>(rows.categories(part), 1)) - 0.5;
         return domain;
     }
-    const Extent extent = extent_of(part, domain.logarithmic, rows, layers, context);
-    if (extent.empty()) {
+    const ValueRange extent = extent_of(part, domain.logarithmic, rows, layers, context);
+    if (extent.is_empty()) {
         domain.low = domain.logarithmic ? 0.1 : 0;
         return domain;
     }
@@ -136,16 +127,15 @@ Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, Run
 }
 
 std::optional<ValueRange> range_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
-    Extent extent;
+    ValueRange range;
     for (const Layer& layer : layers) {
         if (!layer.mark->coloured) continue;
         for (const uint32_t row : layer.rows) {
-            if (rows.has(row, part)) extent.add(rows.number(row, part));
+            if (rows.has(row, part)) range.add(rows.number(row, part));
             context.worked(1);
         }
     }
-    if (extent.empty()) return std::nullopt;
-    return ValueRange{extent.low, extent.high};
+    return range.is_empty() ? std::nullopt : std::optional(range);
 }
 
 } // namespace btml::plot

@@ -76,7 +76,7 @@ void Legend::draw(double left, double top, Canvas& canvas) const {
         const double y = top + entry.line * line_height + line_height / 2;
         draw_swatch(entry.series, entry.swatch, {left + entry.x, y}, canvas);
         canvas.svg.put("<g class=\"ink\"><text class=\"name\" x=\"", left + entry.x + swatch_width, "\" y=\"", y + 4,
-                       "\">", Text{entry.name}, "</text></g>\n");
+                       "\">", escaped(entry.name), "</text></g>\n");
     }
     if (left_out_ == 0) return;
     const double y = top + entries_.back().line * line_height + line_height / 2;
@@ -124,25 +124,28 @@ void SizeLegend::draw(double left, double top, Canvas& canvas) const {
         canvas.svg.put("<g class=\"other\" fill=\"none\" stroke=\"currentColor\"><circle cx=\"", x + entry.radius,
                        "\" cy=\"", y, "\" r=\"", entry.radius, "\"/></g>\n");
         canvas.svg.put("<g class=\"ink\"><text class=\"name\" x=\"", x + 2 * entry.radius + 4, "\" y=\"", y + 4, "\">",
-                       Text{entry.name}, "</text></g>\n");
+                       escaped(entry.name), "</text></g>\n");
         x += entry.width;
     }
 }
 
-ColourBar::ColourBar(const std::optional<ValueRange>& range, double height) : range_(range) {
-    if (!range_ || range_->low >= range_->high) return;
-    ticks_ = number_ticks(range_->low, range_->high, static_cast<size_t>(std::clamp(height / 40, 3.0, 7.0)));
+// Returns none where all values are one.
+static std::vector<Tick> ticks_of_bar(const std::optional<ValueRange>& range, double height) {
+    if (!range || range->low >= range->high) return {};
+    return number_ticks(range->low, range->high, static_cast<size_t>(std::clamp(height / 40, 3.0, 7.0)));
 }
 
-double ColourBar::width() const {
-    if (ticks_.empty()) return 0;
+double colour_bar_width(const std::optional<ValueRange>& range, double height) {
+    const std::vector<Tick> ticks = ticks_of_bar(range, height);
+    if (ticks.empty()) return 0;
     double widest = 0;
-    for (const Tick& tick : ticks_) widest = std::max(widest, text_width(tick.label, tick_font));
+    for (const Tick& tick : ticks) widest = std::max(widest, text_width(tick.label, tick_font));
     return 14 + bar_width + bar_label_gap + widest;
 }
 
-void ColourBar::draw(double left, double top, double height, Svg& svg) const {
-    if (ticks_.empty()) return;
+void draw_colour_bar(const std::optional<ValueRange>& range, double left, double top, double height, Svg& svg) {
+    const std::vector<Tick> ticks = ticks_of_bar(range, height);
+    if (ticks.empty()) return;
     const double x = left + 14, part = height / shade_count;
     for (size_t shade = 0; shade < shade_count; shade++) {
         const double y = top + height - part * static_cast<double>(shade + 1);
@@ -150,9 +153,9 @@ void ColourBar::draw(double left, double top, double height, Svg& svg) const {
         svg.put('h', bar_width, 'v', part + 0.4, 'h', -bar_width, "Z\"/>\n");
     }
     svg.put("<g class=\"muted\">\n");
-    for (const Tick& tick : ticks_) {
-        const double y = top + height * (1 - range_->share(tick.value));
-        svg.put("<text x=\"", x + bar_width + bar_label_gap, "\" y=\"", y + 4, "\">", Text{tick.label}, "</text>\n");
+    for (const Tick& tick : ticks) {
+        const double y = top + height * (1 - range->share(tick.value));
+        svg.put("<text x=\"", x + bar_width + bar_label_gap, "\" y=\"", y + 4, "\">", escaped(tick.label), "</text>\n");
     }
     svg.put("</g>\n");
 }

@@ -44,17 +44,9 @@ class SizeLegend {
     std::vector<Entry> entries_; // the largest first
 };
 
-class ColourBar {
-  public:
-    ColourBar(const std::optional<ValueRange>& range, double height);
-
-    double width() const; // 0 where there is none
-    void draw(double left, double top, double height, Svg& svg) const;
-
-  private:
-    std::optional<ValueRange> range_;
-    std::vector<Tick> ticks_;
-};
+// Returns how wide a bar of so many pixels is that shows the colours of values; 0 where there is none.
+double colour_bar_width(const std::optional<ValueRange>& range, double height);
+void draw_colour_bar(const std::optional<ValueRange>& range, double left, double top, double height, Svg& svg);
 
 // Writes the labels that have room among the others, beside their points; counts the rest.
 void draw_text_labels(Canvas& canvas);

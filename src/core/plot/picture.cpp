@@ -14,46 +14,44 @@ namespace {
 constexpr double margin = 14, title_line = 20, name_line = 18, footnote_line = 15;
 constexpr double bold = 1.06; // is so much wider
 
-// Orders the rows of each mark, so that nothing depends on the order in which they came.
-class RowOrder {
-  public:
-    RowOrder(const Rows& rows, RunContext& context)
-        : rows_(rows), order_(context.memory(), "rows of a picture in order", rows.size()) {
-        context.progress("sorting rows", 0, 0);
-        context.for_each(order_.size(), 1, [&](uint64_t i) { order_[i] = static_cast<uint32_t>(i); });
-        std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
-            context.worked(3);
-            return before(a, b);
-        });
-        for (size_t begin = 0, end; begin < order_.size(); begin = end) {
-            const uint8_t mark = rows.mark(order_[begin]);
-            for (end = begin; end < order_.size() && rows.mark(order_[end]) == mark; end++) context.worked(1);
-            layers_.push_back({marks[mark].mark, order_.span().subspan(begin, end - begin)});
-        }
+// Says whether a row comes before another: by mark, series, numbers and label.
+bool is_before(const Rows& rows, uint32_t a, uint32_t b) {
+    if (rows.mark(a) != rows.mark(b)) return rows.mark(a) < rows.mark(b);
+    const uint32_t series_a = rows.text(a, Part::series), series_b = rows.text(b, Part::series);
+    if (series_a != series_b) return series_a + 1 < series_b + 1; // those without one first
+    for (size_t i = 0; i < number_parts; i++) {
+        const auto part = static_cast<Part>(i);
+        const double x = rows.number(a, part), y = rows.number(b, part);
+        if (sql_less(x, y)) return true;
+        if (sql_less(y, x)) return false;
     }
+    const uint32_t label_a = rows.text(a, Part::label), label_b = rows.text(b, Part::label);
+    if (label_a == no_text || label_b == no_text) return label_b == no_text && label_a != no_text;
+    return rows.category_text(Part::label, label_a) < rows.category_text(Part::label, label_b);
+}
 
-    std::span<const Layer> layers() const { return layers_; }
+// Orders the rows, so that nothing depends on the order in which they came.
+Buffer<uint32_t> in_order(const Rows& rows, RunContext& context) {
+    Buffer<uint32_t> order(context.memory(), "rows of a picture in order", rows.size());
+    context.progress("sorting rows", 0, 0);
+    context.for_each(order.size(), 1, [&](uint64_t i) { order[i] = static_cast<uint32_t>(i); });
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        context.worked(3);
+        return is_before(rows, a, b);
+    });
+    return order;
+}
 
-  private:
-    bool before(uint32_t a, uint32_t b) const {
-        if (rows_.mark(a) != rows_.mark(b)) return rows_.mark(a) < rows_.mark(b);
-        const uint32_t series_a = rows_.text(a, Part::series), series_b = rows_.text(b, Part::series);
-        if (series_a != series_b) return series_a + 1 < series_b + 1; // those without one first
-        for (size_t i = 0; i < number_parts; i++) {
-            const auto part = static_cast<Part>(i);
-            const double x = rows_.number(a, part), y = rows_.number(b, part);
-            if (sql_less(x, y)) return true;
-            if (sql_less(y, x)) return false;
-        }
-        const uint32_t label_a = rows_.text(a, Part::label), label_b = rows_.text(b, Part::label);
-        if (label_a == no_text || label_b == no_text) return label_b == no_text && label_a != no_text;
-        return rows_.category_text(Part::label, label_a) < rows_.category_text(Part::label, label_b);
+// Cuts the ordered rows into those of each mark.
+std::vector<Layer> layers_of(const Rows& rows, const Buffer<uint32_t>& order, RunContext& context) {
+    std::vector<Layer> layers;
+    for (size_t begin = 0, end; begin < order.size(); begin = end) {
+        const uint8_t mark = rows.mark(order[begin]);
+        for (end = begin; end < order.size() && rows.mark(order[end]) == mark; end++) context.worked(1);
+        layers.push_back({marks[mark].mark, order.span().subspan(begin, end - begin)});
     }
-
-    const Rows& rows_;
-    Buffer<uint32_t> order_;
-    std::vector<Layer> layers_;
-};
+    return layers;
+}
 
 std::vector<std::string> category_names(Part part, const Rows& rows) {
     std::vector<std::string> names;
@@ -85,8 +83,8 @@ class Picture {
         : rows_(rows),
           options_(options),
           context_(context),
-          order_(rows, context),
-          layers_(order_.layers()),
+          order_(in_order(rows, context)),
+          layers_(layers_of(rows, order_, context)),
           flipped_(is_flipped(rows, layers_)),
           values_(range_of(Part::value, rows, layers_, context)),
           x_(domain_of(Part::x, rows, layers_, context), flipped_, category_names(Part::x, rows)),
@@ -136,8 +134,8 @@ class Picture {
     const Rows& rows_;
     const Options& options_;
     RunContext& context_;
-    const RowOrder order_;
-    const std::span<const Layer> layers_;
+    const Buffer<uint32_t> order_;
+    const std::vector<Layer> layers_;
     const bool flipped_;
     const std::optional<ValueRange> values_;
     Axis x_, y_;
@@ -171,7 +169,7 @@ Frame Picture::lay_out() {
         vertical().fit(std::max(bottom - top, 20.0), 0.4 * width);
         const double names = margin + (vertical_name().empty() ? 0 : name_line);
         left = std::max(names + vertical().thickness(), margin + horizontal().overhang_before());
-        const double beside = ColourBar(values_, bottom - top).width();
+        const double beside = colour_bar_width(values_, bottom - top);
         right = width - margin - std::max(beside, horizontal().overhang_after());
         horizontal().fit(std::max(right - left, 20.0), 0.35 * height);
         name_of_x_ = with_date(options_.x_label, x_);
@@ -199,7 +197,7 @@ void Picture::draw_paper(Canvas& canvas) const {
     canvas.svg.put("<g class=\"ink\">\n");
     for (size_t i = 0; i < title_.size() && title_height_ > 0; i++)
         canvas.svg.put("<text class=\"title\" x=\"", margin, "\" y=\"",
-                       margin + 13 + title_line * static_cast<double>(i), "\">", Text{title_[i]}, "</text>\n");
+                       margin + 13 + title_line * static_cast<double>(i), "\">", escaped(title_[i]), "</text>\n");
     canvas.svg.put("</g>\n");
     legend_.draw(margin, margin + title_height_ - 2, canvas);
     size_legend_.draw(margin, margin + title_height_ - 2 + legend_.height(), canvas);
@@ -219,7 +217,7 @@ void Picture::draw_axes(Canvas& canvas) {
         x_.draw_labels(frame, frame.x, canvas.svg);
         y_.draw_labels(frame, frame.y, canvas.svg);
     }
-    ColourBar(values_, frame.bottom - frame.top).draw(frame.right, frame.top, frame.bottom - frame.top, canvas.svg);
+    draw_colour_bar(values_, frame.right, frame.top, frame.bottom - frame.top, canvas.svg);
     draw_names(canvas);
 }
 
@@ -231,17 +229,17 @@ void Picture::draw_names(Canvas& canvas) const {
     if (!horizontal_name().empty()) {
         const std::string name = cut_to_width(clean_text(horizontal_name()), name_font, frame.right - frame.left);
         canvas.svg.put("<text class=\"name\" x=\"", middle, "\" y=\"", options_.height - footnote - margin + 2, "\">",
-                       Text{name}, "</text>\n");
+                       escaped(name), "</text>\n");
     }
     if (!vertical_name().empty()) {
         const std::string name = cut_to_width(clean_text(vertical_name()), name_font, frame.bottom - frame.top);
         canvas.svg.put("<text class=\"name\" transform=\"translate(", margin + 10, ' ', centre, ") rotate(-90)\">",
-                       Text{name}, "</text>\n");
+                       escaped(name), "</text>\n");
     }
     canvas.svg.put("</g>\n");
     if (omissions_.empty()) return;
     canvas.svg.put("<g class=\"muted\"><text x=\"", margin, "\" y=\"", options_.height - 9, "\">",
-                   Text{cut_to_width(omissions_, tick_font, options_.width - 2 * margin)}, "</text></g>\n");
+                   escaped(cut_to_width(omissions_, tick_font, options_.width - 2 * margin)), "</text></g>\n");
 }
 
 std::string Picture::assemble(const Canvas& canvas) const {

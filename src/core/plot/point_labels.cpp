@@ -59,8 +59,8 @@ void draw_text_labels(Canvas& canvas) {
             canvas.context.worked(taken.size());
             const auto is_taken = [&](const Box& other) { return box.overlaps(other); };
             if (!box.within(canvas.frame) || std::any_of(taken.begin(), taken.end(), is_taken)) continue;
-            canvas.svg.put("<text class=\"label\" x=\"", box.left, "\" y=\"", box.bottom - 3, "\">", Text{label.text},
-                           "</text>\n");
+            canvas.svg.put("<text class=\"label\" x=\"", box.left, "\" y=\"", box.bottom - 3, "\">",
+                           escaped(label.text), "</text>\n");
             taken.push_back(box);
             placed = true;
             break;

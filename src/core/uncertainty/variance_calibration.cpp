@@ -15,11 +15,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Rows whose errors are at most so many deviations, but one.
-struct Taken {
-    double most = infinity;
-    size_t but = SIZE_MAX;
-};
+// Rows are taken whose errors are at most so many deviations, but one.
+using Taken = std::pair<double, size_t>;
+constexpr Taken all_rows{infinity, SIZE_MAX};
 
 // Variances are taken for s·(v/V + r) of what a model tells, v, and its mean, V: the likeliest s is known for each r.
 class Likelihood {
@@ -71,7 +69,7 @@ class Likelihood {
     template <class Body>
     void for_rows(const Body& body) const {
         context_.for_each(errors_.size(), 8, [&](size_t i) {
-            if (i != taken_.but && !(std::fabs(errors_[i] / deviations_[i]) > taken_.most)) body(i);
+            if (i != taken_.second && !(std::fabs(errors_[i] / deviations_[i]) > taken_.first)) body(i);
         });
     }
 
@@ -122,17 +120,17 @@ Taken without_far(std::span<const double> errors, std::span<const double> deviat
         context.for_each(errors.size(), 8, [&](size_t i) { body(std::fabs(errors[i] / deviations[i])); });
     };
     const UsualRange usual = usual_range(for_each_z);
-    Taken taken{usual.median + usual.reach};
+    const double most = usual.median + usual.reach;
     double farthest = -1;
-    size_t i = 0;
+    size_t i = 0, but = SIZE_MAX;
     for_each_z([&](double z) {
-        if (z > farthest && !(z > taken.most)) {
+        if (z > farthest && !(z > most)) {
             farthest = z;
-            taken.but = i;
+            but = i;
         }
         i++;
     });
-    return taken;
+    return {most, but};
 }
 
 } // namespace
@@ -153,7 +151,7 @@ VarianceCalibration likeliest_variances(std::span<const double> errors, std::spa
                                         RunContext& context) {
     static constexpr size_t min_rows = 100; // of fewer, two numbers would be mostly chance
     if (errors.size() < min_rows) return {};
-    const Likelihood all(errors, deviations, Taken(), context),
+    const Likelihood all(errors, deviations, all_rows, context),
         others(errors, deviations, without_far(errors, deviations, context), context);
     if (!all.is_proper() || !others.is_proper()) return {};
     const auto is_better = [&](const Likelihood& likelihood, const VarianceCalibration& found) {

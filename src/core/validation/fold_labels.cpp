@@ -58,16 +58,15 @@ void check_scored(const Dataset& dataset, const Folds& folds, const LabelCounts&
 
 } // namespace
 
-std::vector<LoneLabel> check_labels(const Dataset& dataset, const Folds& folds, HoldoutMetric metric,
-                                    RunContext& context) {
+LoneLabels check_labels(const Dataset& dataset, const Folds& folds, HoldoutMetric metric, RunContext& context) {
     if (dataset.labels.empty()) return {};
     const LabelCounts counts(dataset, folds, context);
     check_trained(dataset, folds, counts);
     check_scored(dataset, folds, counts, metric);
-    std::vector<LoneLabel> lone;
+    LoneLabels lone;
     for (size_t label = 0; label < counts.labels; label++)
         for (size_t fold = 0; fold < folds.size(); fold++)
-            if (counts.is_alone(fold, label)) lone.push_back({dataset.labels[label], folds.names[fold]});
+            if (counts.is_alone(fold, label)) lone.emplace_back(dataset.labels[label], folds.names[fold]);
     return lone;
 }
 

@@ -6,15 +6,12 @@
 
 namespace btml::validation {
 
-// A label that only one fold has: the model that scores it there has never seen it.
-struct LoneLabel {
-    std::string label, fold;
-};
+using LoneLabels = std::vector<std::pair<std::string, std::string>>; // labels with their folds
 
-// Returns the labels that only one fold has, in the order of their codes; nothing where the target is a number. Errors
-// invalid_argument naming the fold: of two labels, one that leaves rows of one label to train on; one whose rows auc or
-// average_precision is not defined for.
-std::vector<LoneLabel> check_labels(const Dataset& dataset, const Folds& folds, boosting::HoldoutMetric metric,
-                                    RunContext& context);
+// Returns the labels that only one fold has, in the order of their codes: the model that scores them there has never
+// seen them. Nothing where the target is a number. Errors invalid_argument naming the fold: of two labels, one that
+// leaves rows of one label to train on; one whose rows auc or average_precision is not defined for.
+LoneLabels check_labels(const Dataset& dataset, const Folds& folds, boosting::HoldoutMetric metric,
+                        RunContext& context);
 
 } // namespace btml::validation

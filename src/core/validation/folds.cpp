@@ -154,24 +154,25 @@ void check(const Folds& folds) {
 
 } // namespace
 
-Buffer<uint8_t> Folds::roles(size_t fold, RunContext& context) const {
+template <class RoleOf>
+static Buffer<uint8_t> roles_by(const Buffer<uint16_t>& of_row, const RoleOf& role_of, RunContext& context) {
     Buffer<uint8_t> roles(context.memory(), what, of_row.size());
-    context.for_each(of_row.size(), 1, [&](uint64_t row) {
-        roles[row] = static_cast<uint8_t>(of_row[row] == withheld ? Role::ignored
-                                          : of_row[row] == fold   ? Role::holdout
-                                                                  : Role::train);
-    });
+    context.for_each(of_row.size(), 1, [&](uint64_t row) { roles[row] = static_cast<uint8_t>(role_of(of_row[row])); });
     return roles;
 }
 
+Buffer<uint8_t> Folds::roles(size_t fold, RunContext& context) const {
+    const auto role_of = [=](uint16_t of) {
+        return of == withheld ? Role::ignored : of == fold ? Role::holdout : Role::train;
+    };
+    return roles_by(of_row, role_of, context);
+}
+
 Buffer<uint8_t> Folds::final_roles(bool scored, RunContext& context) const {
-    Buffer<uint8_t> roles(context.memory(), what, of_row.size());
-    context.for_each(of_row.size(), 1, [&](uint64_t row) {
-        roles[row] = static_cast<uint8_t>(of_row[row] != withheld ? Role::train
-                                          : scored                ? Role::holdout
-                                                                  : Role::ignored);
-    });
-    return roles;
+    const auto role_of = [=](uint16_t of) {
+        return of != withheld ? Role::train : scored ? Role::holdout : Role::ignored;
+    };
+    return roles_by(of_row, role_of, context);
 }
 
 void check_fold_count(const std::string& column, size_t values) {

@@ -15,11 +15,9 @@ using boosting::Role;
 
 namespace {
 
-// Some rows of the join, each with its own columns, and the codes that their categories have among themselves.
-struct Subset {
-    Dataset dataset;
-    std::vector<std::vector<double>> codes; // by feature and code of the whole: −1 where none of the rows has it
-};
+// The codes that categories of some rows have among themselves, by feature and code of the whole: −1 where none of the
+// rows has it.
+using CodesByFeature = std::vector<std::vector<double>>;
 
 Buffer<uint32_t> rows_of(const Dataset& dataset, const Buffer<uint8_t>& roles, Role role, RunContext& context) {
     Buffer<uint32_t> rows(context.memory(), "rows of a fold");
@@ -55,11 +53,12 @@ std::vector<double> renumber(FeatureColumn& column, const std::vector<std::strin
     return codes;
 }
 
-Subset subset_of(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context) {
-    Subset subset{Dataset(context.memory(), rows.size()), {}};
-    subset.dataset.add_table(rows.size());
-    subset.dataset.target = pick(dataset.target, dataset.target_ids(), rows, context);
-    if (!dataset.weight.empty()) subset.dataset.weight = pick(dataset.weight, dataset.target_ids(), rows, context);
+// Returns some rows of the join, each with its own columns.
+Dataset subset_of(const Dataset& dataset, const Buffer<uint32_t>& rows, CodesByFeature& codes, RunContext& context) {
+    Dataset subset(context.memory(), rows.size());
+    subset.add_table(rows.size());
+    subset.target = pick(dataset.target, dataset.target_ids(), rows, context);
+    if (!dataset.weight.empty()) subset.weight = pick(dataset.weight, dataset.target_ids(), rows, context);
     for (const FeatureColumn& feature : dataset.features) {
         const RowIds ids = dataset.ids_of(feature);
         FeatureColumn column(context.memory(), {feature.name, feature.type, feature.categorical, {}}, 0,
@@ -68,14 +67,13 @@ Subset subset_of(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContex
             column.numbers = pick(feature.numbers, ids, rows, context);
         else
             column.codes = pick(feature.codes, ids, rows, context);
-        subset.codes.push_back(renumber(column, feature.categories, context));
-        subset.dataset.features.push_back(std::move(column));
+        codes.push_back(renumber(column, feature.categories, context));
+        subset.features.push_back(std::move(column));
     }
     return subset;
 }
 
-void read_point(const Dataset& dataset, const std::vector<std::vector<double>>& codes, size_t row,
-                std::span<double> point) {
+void read_point(const Dataset& dataset, const CodesByFeature& codes, size_t row, std::span<double> point) {
     for (size_t f = 0; f < point.size(); f++) {
         const FeatureColumn& feature = dataset.features[f];
         const size_t at = dataset.ids_of(feature)[row];
@@ -104,10 +102,11 @@ GpScorer::GpScorer(Dataset dataset, const Folds& folds, std::vector<gp::Options>
 }
 
 double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::string& phase) {
-    Subset train = subset_of(dataset_, rows_of(dataset_, roles, Role::train, context_), context_);
+    CodesByFeature codes;
+    Dataset train = subset_of(dataset_, rows_of(dataset_, roles, Role::train, context_), codes, context_);
     std::atomic<bool> stop{false};
     WorkerContext inner(&context_, stop, context_.memory(), context_.threads(), phase);
-    gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], inner);
+    gp::FitResult fitted = gp::fit(std::move(train), trials_[trial], inner);
     const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, inner);
     const Reservation held(inner.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
     std::vector<HeldOutRow> scored;
@@ -115,7 +114,7 @@ double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::st
     const RowIds ids = dataset_.target_ids();
     gp::Predictor::for_each_point(
         fitted.model, rows.size(),
-        [&](size_t i, std::span<double> features) { read_point(dataset_, train.codes, rows[i], features); },
+        [&](size_t i, std::span<double> features) { read_point(dataset_, codes, rows[i], features); },
         [&](size_t i, gp::Predictor& predictor, std::span<const double> features) {
             const double target = dataset_.target[ids[rows[i]]], weight = dataset_.weight_of(rows[i]);
             const gp::Predictor::Score found = predictor.score(features, target);

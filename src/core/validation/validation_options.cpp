@@ -27,8 +27,8 @@ constexpr auto metric_option =
 constexpr auto seed_option =
     option<&Options::seed>("seed", any_number(), "of the folds and of the space; the fit's own is one of `options`");
 
-constexpr Option<GpScoring> gp_scoring_rows[] = {
-    option<&GpScoring::metric>("metric", gp_metric_names, ""),
+constexpr Option<Options> gp_metric_rows[] = {
+    option<&Options::gp_metric>("metric", gp_metric_names, ""),
 };
 
 constexpr Option<Options> cross_validate_rows[] = {
@@ -53,6 +53,6 @@ constexpr Option<Options> tune_rows[] = {
 
 constinit const OptionsTable<Options> cross_validate_options_table{cross_validate_rows};
 constinit const OptionsTable<Options> tune_options_table{tune_rows};
-constinit const OptionsTable<GpScoring> gp_scoring_table{gp_scoring_rows};
+constinit const OptionsTable<Options> gp_metric_table{gp_metric_rows};
 
 } // namespace btml::validation

@@ -9,22 +9,19 @@ enum class Method { boost, gp };
 
 inline constexpr int max_folds = 1000;
 
+// What of held-out rows a Gaussian process is scored by.
+enum class GpMetric : uint8_t { rmse, mae, mean_nll };
+inline constexpr const char* gp_metric_names[] = {"rmse", "mae", "mean_nll"};
+
 struct Options {
     int folds = 5; // where no column has them
     Method method = Method::boost;
     int trials = 50; // of tuning
     int64_t seed = 0;
+    GpMetric gp_metric = GpMetric::rmse; // of Method::gp
 };
 
 extern const OptionsTable<Options> cross_validate_options_table, tune_options_table;
-
-// What of held-out rows a Gaussian process is scored by.
-enum class GpMetric : uint8_t { rmse, mae, mean_nll };
-inline constexpr const char* gp_metric_names[] = {"rmse", "mae", "mean_nll"};
-
-struct GpScoring {
-    GpMetric metric = GpMetric::rmse;
-};
-extern const OptionsTable<GpScoring> gp_scoring_table;
+extern const OptionsTable<Options> gp_metric_table; // what `metric` is where the method is gp
 
 } // namespace btml::validation

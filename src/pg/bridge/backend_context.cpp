@@ -21,17 +21,11 @@ static void give_back_free_memory() noexcept {
 #endif
 }
 
-BackendContext::BackendContext(const char* function, uint64_t max_bytes, bool verbose)
+BackendContext::BackendContext(const char* function, bool verbose, uint64_t max_bytes)
     : RunContext(std::min(max_bytes, memory_limit_bytes()), thread_count()), verbose_(verbose) {
     device().library = cuda_library();
     if (function) line_.emplace(function);
 }
-
-BackendContext::BackendContext(const char* function, bool verbose)
-    : BackendContext(function, memory_limit_bytes(), verbose) {}
-BackendContext::BackendContext(const char* function, uint64_t max_bytes) : BackendContext(function, max_bytes, false) {}
-BackendContext::BackendContext() : BackendContext(nullptr, memory_limit_bytes(), false) {}
-BackendContext::BackendContext(uint64_t max_bytes) : BackendContext(nullptr, max_bytes, false) {}
 
 BackendContext::~BackendContext() {
     if (line_) give_back_free_memory();

@@ -9,13 +9,9 @@ namespace btml::pg {
 
 class BackendContext : public RunContext {
   public:
-    // `function` is shown in btml.progress. verbose: notes become INFO messages, at most one a second.
-    explicit BackendContext(const char* function, bool verbose = false);
-    // Holds at most so many bytes, and no more than btml.memory_limit.
-    BackendContext(const char* function, uint64_t max_bytes);
-    // Run work that is too short to be shown.
-    BackendContext();
-    explicit BackendContext(uint64_t max_bytes);
+    // function: what btml.progress shows; null for work that is too short to be shown. verbose: notes become INFO
+    // messages, at most one a second. The run holds at most so many bytes, and no more than btml.memory_limit.
+    explicit BackendContext(const char* function = nullptr, bool verbose = false, uint64_t max_bytes = UINT64_MAX);
     // Where work was shown, also gives the system the memory that it has freed.
     ~BackendContext() override;
 
@@ -29,8 +25,6 @@ class BackendContext : public RunContext {
     void note(std::string_view text) override;
 
   private:
-    BackendContext(const char* function, uint64_t max_bytes, bool verbose); // function: null for what is not shown
-
     std::optional<ProgressLine> line_;
     const bool verbose_;
     std::chrono::steady_clock::time_point last_note_{};

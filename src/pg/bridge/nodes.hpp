@@ -46,4 +46,10 @@ Node* as_node(T* node) {
     return reinterpret_cast<Node*>(node);
 }
 
+// Takes a node or a plan for what its tag says that it is.
+template <class T, class Of>
+const T* as(const Of* node) {
+    return reinterpret_cast<const T*>(node);
+}
+
 } // namespace btml::pg

@@ -28,15 +28,11 @@ struct ProgressSlot {
 
 namespace {
 
-constexpr int slot_count = 64;
-
-struct ProgressSlots {
-    ProgressSlot slots[slot_count];
-};
+using ProgressSlots = std::array<ProgressSlot, 64>;
 
 void initialise(void* memory) {
     memset(memory, 0, sizeof(ProgressSlots));
-    for (ProgressSlot& slot : static_cast<ProgressSlots*>(memory)->slots) {
+    for (ProgressSlot& slot : *static_cast<ProgressSlots*>(memory)) {
         pg_atomic_init_u32(&slot.pid, 0);
         pg_atomic_init_u32(&slot.changes, 0);
     }
@@ -59,7 +55,7 @@ double seconds_between(TimestampTz from, TimestampTz to) {
 
 // A session that is terminated in the middle of a call leaves without destructors.
 void release_slots(int, Datum) {
-    for (ProgressSlot& slot : attached->slots)
+    for (ProgressSlot& slot : *attached)
         if (pg_atomic_read_u32(&slot.pid) == static_cast<uint32>(MyProcPid)) release(slot);
 }
 
@@ -77,7 +73,7 @@ ProgressSlots* attach() {
 ProgressSlot* claim() {
     ProgressSlots* const all = attach();
     if (!all) return nullptr;
-    for (ProgressSlot& slot : all->slots) {
+    for (ProgressSlot& slot : *all) {
         uint32 nobody = 0;
         if (pg_atomic_compare_exchange_u32(&slot.pid, &nobody, static_cast<uint32>(MyProcPid))) return &slot;
     }
@@ -166,9 +162,10 @@ static std::optional<double> seconds_left(const ProgressSlot& slot) {
 std::vector<RunningCall> running_calls() {
     std::vector<RunningCall> calls;
     ProgressSlots* const all = pg_call([] { return attach(); });
-    for (int i = 0; all && i < slot_count; i++) {
+    if (!all) return calls;
+    for (ProgressSlot& shared : *all) {
         ProgressSlot slot;
-        if (read_slot(all->slots[i], slot))
+        if (read_slot(shared, slot))
             calls.push_back({static_cast<int>(pg_atomic_read_u32(&slot.pid)), slot.function, slot.phase, slot.done,
                              slot.total, slot.started, seconds_left(slot)});
     }

@@ -3,27 +3,30 @@
 
 #include "pg/bridge/guard.hpp"
 
+extern "C" {
+#include "access/xact.h"
+#include "utils/resowner.h"
+}
+
 namespace btml::pg {
 
-struct OuterTransaction {
-    MemoryContext memory;
-    ResourceOwner owner;
-};
-OuterTransaction begin_subtransaction();
-void commit_subtransaction(const OuterTransaction& outer);
-void roll_back_subtransaction(const OuterTransaction& outer);
+void begin_subtransaction();
+// Ends it by this function of PostgreSQL; memory, owner: those of before it.
+void end_subtransaction(void (*end)(), MemoryContext memory, ResourceOwner owner);
 
 // Runs work(), which returns a value, in a subtransaction that an exception rolls back on its way. Who is outside may
 // end a PgError there.
 template <class Work>
 auto in_subtransaction(const Work& work) {
-    const OuterTransaction outer = begin_subtransaction();
+    const MemoryContext memory = CurrentMemoryContext;
+    const ResourceOwner owner = CurrentResourceOwner;
+    begin_subtransaction();
     try {
         auto result = work();
-        commit_subtransaction(outer);
+        end_subtransaction(ReleaseCurrentSubTransaction, memory, owner);
         return result;
     } catch (...) {
-        roll_back_subtransaction(outer);
+        end_subtransaction(RollbackAndReleaseCurrentSubTransaction, memory, owner);
         throw;
     }
 }

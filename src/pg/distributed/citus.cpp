@@ -51,22 +51,6 @@ bool has_distributed_table(const std::vector<CitusTable>& tables) {
     return std::any_of(tables.begin(), tables.end(), [](const CitusTable& table) { return !table.key.empty(); });
 }
 
-// A setting holds until the query's end, or until the transaction's end that an error brings.
-static int use_settings() {
-    return pg_call([] {
-        const int level = NewGUCNestLevel();
-        set_config_option("citus.max_adaptive_executor_pool_size", "1", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
-                          true, 0, false);
-        set_config_option("standard_conforming_strings", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-                          false);
-        return level;
-    });
-}
-
-static void end_settings(int level) {
-    pg_call([=] { AtEOXact_GUC(true, level); });
-}
-
 bool has_distributed_subplan(const std::string& sql) {
     Query* const query = parsed_query(sql);
     return pg_call([=] {
@@ -79,12 +63,23 @@ bool has_distributed_subplan(const std::string& sql) {
     });
 }
 
-uint64_t run_over_shards(const std::string& sql, RowSink& sink, RunContext& context) {
+// A setting holds until the query's end, or until the transaction's end that an error brings.
+void run_over_shards(const std::string& sql, RunContext& context,
+                     const std::function<bool(const Datum* values, const bool* nulls)>& take) {
     const Query* const query = parsed_query(sql);
-    const int level = use_settings();
-    const uint64_t rows = run_query(query, sql.c_str(), sink, nullptr, context);
-    end_settings(level);
-    return rows;
+    const int level = pg_call([] {
+        const int outer = NewGUCNestLevel();
+        for (const auto& [name, value] :
+             {std::pair("citus.max_adaptive_executor_pool_size", "1"), std::pair("standard_conforming_strings", "on")})
+            set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+        return outer;
+    });
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        context.poll();
+        return take(values, nulls);
+    });
+    run_query(query, sql.c_str(), sink, nullptr, context);
+    pg_call([=] { AtEOXact_GUC(true, level); });
 }
 
 } // namespace btml::pg

@@ -26,6 +26,8 @@ bool has_distributed_subplan(const std::string& sql);
 
 // Plans and runs the query as run_query, with one connection to each server, which a transaction's queries then have in
 // common; what Citus makes of the query has literals as its servers read them.
-uint64_t run_over_shards(const std::string& sql, RowSink& sink, RunContext& context);
+// Calls take(values, nulls) for each row, which returns false when it has enough.
+void run_over_shards(const std::string& sql, RunContext& context,
+                     const std::function<bool(const Datum* values, const bool* nulls)>& take);
 
 } // namespace btml::pg

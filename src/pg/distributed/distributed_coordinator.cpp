@@ -39,8 +39,7 @@ const char* json_literal(const char* text) {
 // The column as a float8, as it would be read here.
 std::string number_expression(const Source::Column& column) {
     const std::string name = "s." + quoted(column.name);
-    const Oid type = column.type;
-    const NumberKind kind = pg_call([=] { return number_kind(type); });
+    const NumberKind kind = column.number;
     if (kind == NumberKind::float8) return name;
     if (kind == NumberKind::boolean) return name + "::pg_catalog.int4::pg_catalog.float8";
     if (kind == NumberKind::numeric)
@@ -270,7 +269,7 @@ double count_of(const std::string& sql, RunContext& context) {
         count = DatumGetInt64(values[0]);
         return true;
     };
-    for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+    run_over_shards(sql, context, take);
     return static_cast<double>(count);
 }
 

@@ -35,10 +35,6 @@ uint64_t this_backend() {
 // The states of both aggregates: entries of BackendAnswer, one after the other.
 class Answers {
   public:
-    static constexpr const char* type_name = "btml_internal.answers";
-    static constexpr const char* what = "the answers";
-    static constexpr const char* too_large_hint = "Train with fewer features or bins.";
-
     explicit Answers(MemoryBudget& budget) : bytes_(budget, "answers of servers") {}
 
     bool empty() const { return bytes_.empty(); }
@@ -47,12 +43,12 @@ class Answers {
         append(std::as_bytes(std::span(header)));
         append(answer);
     }
-    void append(const Answers& other, RunContext&) { append(other.bytes_.span()); }
+    void append(const Answers& other) { append(other.bytes_.span()); }
     size_t flat_size() const { return bytes_.size(); }
     void flatten(std::byte* to) const noexcept {
         if (!bytes_.empty()) memcpy(to, bytes_.data(), bytes_.size());
     }
-    static Answers parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext&) {
+    static Answers parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
         Answers answers(budget);
         answers.append(bytes);
         return answers;
@@ -68,7 +64,8 @@ class Answers {
     Buffer<std::byte> bytes_;
 };
 
-using State = ExpandedState<Answers>;
+constexpr StateNames names{"btml_internal.answers", "the answers", "Train with fewer features or bins."};
+using State = ExpandedState<Answers, names>;
 
 // A column of categories as it grows.
 struct TextColumn {

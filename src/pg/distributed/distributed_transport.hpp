@@ -42,14 +42,4 @@ std::string qualified(Oid table);
 std::string message_call(const FitMessage& message, const Bytes& bytes);
 [[noreturn]] void refuse_lost_rows(const std::string& what);
 
-// Calls take(values, nulls) for each row of what run(sink) runs; take returns false when it has enough.
-template <class Run, class TakeRow>
-void for_each_row(RunContext& context, const TakeRow& take, const Run& run) {
-    EachRow sink([&](const Datum* values, const bool* nulls) {
-        context.poll();
-        return take(values, nulls);
-    });
-    run(sink);
-}
-
 } // namespace btml::pg

@@ -56,13 +56,12 @@ void on_server(const PartitionedQuery& query, size_t partition, const Work& work
 template <class Take>
 bool read_partition(const PartitionedQuery& query, size_t partition, RunContext& context, const Take& take) {
     bool more = true;
-    const auto take_row = [&](const Datum* values, const bool* nulls) {
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        context.poll();
         if (!nulls[0]) more = take(values[0]);
         return more;
-    };
-    on_server(query, partition, [&] {
-        for_each_row(context, take_row, [&](RowSink& sink) { query.run(partition, sink, nullptr, context); });
     });
+    on_server(query, partition, [&] { query.run(partition, sink, nullptr, context); });
     return more;
 }
 
@@ -107,23 +106,22 @@ class PartitionTransport : public FitTransport {
 
     void hold(const std::string& load, const FitToken&, RunContext& context) override {
         load_.emplace(load);
-        std::map<uint64_t, Place> places;
+        std::map<uint64_t, size_t> places; // by backend
         for (size_t partition = 0; partition < load_->partitions(); partition++) {
             context.progress("servers read their rows", partition, load_->partitions());
             for (const BackendAnswer& answer : answers_of(*load_, partition, context)) {
-                Place& place = places.try_emplace(answer.backend, Place{answer.backend, partition}).first->second;
-                if (rows_[place.partition].empty()) place.partition = partition;
+                size_t& place = places.try_emplace(answer.backend, partition).first->second;
+                if (rows_[place].empty()) place = partition;
             }
         }
-        for (const auto& [backend, place] : places) {
+        for (const auto& [backend, partition] : places) {
             // An outer join has rows of another table for a partition that is empty.
-            if (rows_[place.partition].empty())
+            if (rows_[partition].empty())
                 throw Error(ErrorCode::not_supported, "a server has no row of the first table of the join", "",
                             "Name first in the join the table of which each row of the source has one.");
-            places_.push_back(place);
+            places_.emplace_back(partition, backend);
         }
-        std::sort(places_.begin(), places_.end(),
-                  [](const Place& a, const Place& b) { return a.partition < b.partition; });
+        std::sort(places_.begin(), places_.end());
     }
 
     size_t backends() const override { return places_.size(); }
@@ -132,9 +130,10 @@ class PartitionTransport : public FitTransport {
     std::vector<Bytes> exchange(const FitToken& token, uint64_t round, const Bytes& message,
                                 RunContext& context) override {
         std::vector<Bytes> answers;
-        for (const Place& place : places_) ask(place, {token, round, FitMessage::Step::give}, message, context);
-        for (const Place& place : places_)
-            answers.push_back(ask(place, {token, round, FitMessage::Step::collect}, {}, context));
+        for (const auto& [partition, backend] : places_)
+            ask(partition, backend, {token, round, FitMessage::Step::give}, message, context);
+        for (const auto& [partition, backend] : places_)
+            answers.push_back(ask(partition, backend, {token, round, FitMessage::Step::collect}, {}, context));
         return answers;
     }
 
@@ -144,12 +143,6 @@ class PartitionTransport : public FitTransport {
     }
 
   private:
-    // A backend, and a partition by which it is reached.
-    struct Place {
-        uint64_t backend;
-        size_t partition;
-    };
-
     // The rows by which the partitions' servers are reached. Error not_supported where rows have no address.
     void find_rows(const PartitionedQuery& load, RunContext& context) {
         const PartitionedQuery query("ctid::pg_catalog.text", "LIMIT 1", load);
@@ -174,20 +167,20 @@ class PartitionTransport : public FitTransport {
         }
     }
 
-    Bytes ask(const Place& place, const FitMessage& message, const Bytes& bytes, RunContext& context) {
-        const PartitionedQuery query(
-            message_call(message, bytes),
-            "WHERE ctid OPERATOR(pg_catalog.=) '" + rows_[place.partition] + "'::pg_catalog.tid", *load_);
-        const std::vector<BackendAnswer> found = answers_of(query, place.partition, context);
-        if (found.size() != 1 || found[0].backend != place.backend ||
+    Bytes ask(size_t partition, uint64_t backend, const FitMessage& message, const Bytes& bytes, RunContext& context) {
+        const PartitionedQuery query(message_call(message, bytes),
+                                     "WHERE ctid OPERATOR(pg_catalog.=) '" + rows_[partition] + "'::pg_catalog.tid",
+                                     *load_);
+        const std::vector<BackendAnswer> found = answers_of(query, partition, context);
+        if (found.size() != 1 || found[0].backend != backend ||
             found[0].has_answer != (message.step == FitMessage::Step::collect))
-            refuse_lost_rows(format("partition \"%s\"", query.name_of(place.partition).c_str()));
+            refuse_lost_rows(format("partition \"%s\"", query.name_of(partition).c_str()));
         return found[0].answer;
     }
 
     std::optional<PartitionedQuery> load_;
-    std::vector<std::string> rows_; // by partition: a ctid, empty where there is none
-    std::vector<Place> places_;
+    std::vector<std::string> rows_;                   // by partition: a ctid, empty where there is none
+    std::vector<std::pair<size_t, uint64_t>> places_; // partitions by which backends are reached
 };
 
 } // namespace

@@ -98,7 +98,7 @@ std::vector<BackendAnswer> answers_of(const std::string& sql, RunContext& contex
         if (!nulls[0]) answers = backend_answers(values[0]);
         return true;
     };
-    for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+    run_over_shards(sql, context, take);
     return answers;
 }
 
@@ -121,7 +121,7 @@ class ShardTransport : public FitTransport {
 
     void read(const std::string& sql, RunContext& context, const Take& take) override {
         const auto take_row = [&](const Datum* values, const bool* nulls) { return nulls[0] || take(values[0]); };
-        for_each_row(context, take_row, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+        run_over_shards(sql, context, take_row);
     }
 
     void hold(const std::string& load, const FitToken& token, RunContext& context) override {
@@ -201,7 +201,7 @@ class ShardTransport : public FitTransport {
         const std::string sql = "SELECT tableoid::pg_catalog.regclass::pg_catalog.text,"
                                 " pg_catalog.min(ctid::pg_catalog.text) FROM " +
                                 qualified(through_->table) + " GROUP BY 1";
-        for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+        run_over_shards(sql, context, take);
         return rows;
     }
 
@@ -225,7 +225,7 @@ class ShardTransport : public FitTransport {
             }
             return true;
         };
-        for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+        run_over_shards(sql, context, take);
         for (const uint64_t backend : backends)
             if (const auto shards = found.find(backend); shards != found.end())
                 conditions_[backend] = condition_among(shards->second, key);

@@ -97,7 +97,7 @@ uint64_t bytes_of(const std::vector<std::string>& labels) {
 } // namespace
 
 DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
-    : run_(max_bytes), held_(run_.memory(), "features of a model") {
+    : run_(nullptr, false, max_bytes), held_(run_.memory(), "features of a model") {
     StoredModel stored = read_model(value, run_);
     held_.grow(bytes_of(features_of(stored)));
     features = features_of(stored);

@@ -7,17 +7,18 @@ namespace btml::pg {
 
 static constexpr size_t max_models = 256;
 
-ModelIdentity ModelIdentity::of(Datum value) {
-    ModelIdentity identity;
+static ModelIdentity identity_of(Datum value) {
+    ModelIdentity identity{};
+    auto& [first_bytes, size] = identity;
     const auto* const stored = reinterpret_cast<const struct varlena*>(DatumGetPointer(value));
     if (VARATT_IS_EXTERNAL_ONDISK(stored)) {
         // The address of the value in its TOAST table.
-        memcpy(identity.bytes_.data(), stored, std::min<size_t>(VARSIZE_EXTERNAL(stored), identity.bytes_.size()));
+        memcpy(first_bytes.data(), stored, std::min<size_t>(VARSIZE_EXTERNAL(stored), first_bytes.size()));
         return identity;
     }
     const std::span<const std::byte> bytes = datum_bytes(value);
-    identity.size_ = bytes.size();
-    memcpy(identity.bytes_.data(), bytes.data(), std::min(bytes.size(), identity.bytes_.size()));
+    size = bytes.size();
+    memcpy(first_bytes.data(), bytes.data(), std::min(bytes.size(), first_bytes.size()));
     return identity;
 }
 
@@ -47,7 +48,7 @@ ModelCache::ModelCache(ModelUse use, MemoryContext context)
       of_models_(pg_call([=] { return AllocSetContextCreate(context, "btml cached models", ALLOCSET_SMALL_SIZES); })) {}
 
 CachedModel& ModelCache::load(Datum model) {
-    const ModelIdentity seen = ModelIdentity::of(model);
+    const ModelIdentity seen = identity_of(model);
     const auto found =
         std::find_if(models_.begin(), models_.end(), [&](const auto& cached) { return cached->identity == seen; });
     if (found != models_.end()) {

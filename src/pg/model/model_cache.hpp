@@ -8,16 +8,7 @@ namespace btml::pg {
 
 // Tells whether two calls of a function got the same model, without detoasting what is stored out of line: by its place
 // there, or by its header, where the digest is. Every way to make a value has checked the digest, and so does decoding.
-class ModelIdentity {
-  public:
-    bool operator==(const ModelIdentity&) const = default;
-
-    static ModelIdentity of(Datum value);
-
-  private:
-    std::array<std::byte, envelope_header_size> bytes_{};
-    size_t size_ = 0;
-};
+using ModelIdentity = std::pair<std::array<std::byte, envelope_header_size>, size_t>; // and the size, if it is known
 
 struct CachedModel {
     CachedModel(const ModelIdentity& seen, std::shared_ptr<DecodedModel> decoded, MemoryContext parent,

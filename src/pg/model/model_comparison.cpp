@@ -39,6 +39,17 @@ int compare_models(FunctionCallInfo fcinfo) {
     });
 }
 
+template <class Hash>
+Datum hash_model(FunctionCallInfo fcinfo, const Hash& hash) {
+    return pg_call([=] {
+        struct varlena* const header = header_of(PG_GETARG_DATUM(0));
+        const std::span<const std::byte> bytes = bytes_in(header);
+        const Datum result = hash(reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+        pfree(header);
+        return result;
+    });
+}
+
 } // namespace
 
 BTML_FUNCTION(btml_model_compare) {
@@ -46,50 +57,26 @@ BTML_FUNCTION(btml_model_compare) {
     return Int32GetDatum((order > 0) - (order < 0));
 }
 
-BTML_FUNCTION(btml_model_equal) {
-    return BoolGetDatum(compare_models(fcinfo) == 0);
-}
-
-BTML_FUNCTION(btml_model_not_equal) {
-    return BoolGetDatum(compare_models(fcinfo) != 0);
-}
-
-BTML_FUNCTION(btml_model_less) {
-    return BoolGetDatum(compare_models(fcinfo) < 0);
-}
-
-BTML_FUNCTION(btml_model_less_equal) {
-    return BoolGetDatum(compare_models(fcinfo) <= 0);
-}
-
-BTML_FUNCTION(btml_model_greater) {
-    return BoolGetDatum(compare_models(fcinfo) > 0);
-}
-
-BTML_FUNCTION(btml_model_greater_equal) {
-    return BoolGetDatum(compare_models(fcinfo) >= 0);
-}
+// btml_internal.model_NAME(a, b) → boolean
+#define BTML_MODEL_COMPARISON(name, comparison)                                                                        \
+    BTML_FUNCTION(btml_model_##name) {                                                                                 \
+        return BoolGetDatum(compare_models(fcinfo) comparison 0);                                                      \
+    }
+BTML_MODEL_COMPARISON(equal, ==)
+BTML_MODEL_COMPARISON(not_equal, !=)
+BTML_MODEL_COMPARISON(less, <)
+BTML_MODEL_COMPARISON(less_equal, <=)
+BTML_MODEL_COMPARISON(greater, >)
+BTML_MODEL_COMPARISON(greater_equal, >=)
 
 BTML_FUNCTION(btml_model_hash) {
-    return pg_call([=] {
-        struct varlena* const header = header_of(PG_GETARG_DATUM(0));
-        const std::span<const std::byte> bytes = bytes_in(header);
-        const Datum hash =
-            hash_any(reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-        pfree(header);
-        return hash;
-    });
+    return hash_model(fcinfo, [](const unsigned char* bytes, int length) { return hash_any(bytes, length); });
 }
 
 BTML_FUNCTION(btml_model_hash_extended) {
-    return pg_call([=] {
-        struct varlena* const header = header_of(PG_GETARG_DATUM(0));
-        const std::span<const std::byte> bytes = bytes_in(header);
-        const Datum hash = hash_any_extended(reinterpret_cast<const unsigned char*>(bytes.data()),
-                                             static_cast<int>(bytes.size()), static_cast<uint64>(PG_GETARG_INT64(1)));
-        pfree(header);
-        return hash;
-    });
+    const auto seed = static_cast<uint64>(PG_GETARG_INT64(1));
+    return hash_model(fcinfo,
+                      [=](const unsigned char* bytes, int length) { return hash_any_extended(bytes, length, seed); });
 }
 
 } // namespace btml::pg

@@ -84,15 +84,8 @@ Datum predict_probability(FunctionCallInfo fcinfo, CachedModel& cached) {
     return Float8GetDatum(trees.probabilities(cached.values)[cached.code_of_label(label)]);
 }
 
-// btml.normal, the result type of the call.
 Datum normal_datum(FunctionCallInfo fcinfo, const gp::Normal& normal) {
-    const TupleDesc columns = model_cache(fcinfo).result_columns(fcinfo);
-    const double sd = std::sqrt(normal.variance);
-    return pg_call([=] {
-        Datum values[] = {Float8GetDatum(normal.mean), Float8GetDatum(sd)};
-        bool nulls[std::size(values)] = {};
-        return HeapTupleGetDatum(heap_form_tuple(columns, values, nulls));
-    });
+    return composite(fcinfo, {normal.mean, std::sqrt(normal.variance)});
 }
 
 Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
@@ -126,6 +119,17 @@ CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use) {
     Arguments(fcinfo).read_numbers(1, "features", cached.values);
     require_width(cached.values, cached.model->features);
     return cached;
+}
+
+Datum composite(FunctionCallInfo fcinfo, std::initializer_list<double> numbers) {
+    const TupleDesc columns = model_cache(fcinfo).result_columns(fcinfo);
+    constexpr size_t most = 4;
+    return pg_call([=] {
+        Datum values[most];
+        bool nulls[most] = {};
+        std::transform(numbers.begin(), numbers.end(), values, [](double x) { return Float8GetDatum(x); });
+        return HeapTupleGetDatum(heap_form_tuple(columns, values, nulls));
+    });
 }
 
 double deviation_of_trees(CachedModel& cached) {

@@ -19,6 +19,9 @@ CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use = ModelUse::predic
         return name(fcinfo, load_array(fcinfo));                                                                       \
     }
 
+// Returns numbers as a value of the call's composite type.
+Datum composite(FunctionCallInfo fcinfo, std::initializer_list<double> numbers);
+
 // Returns the deviation of an observation at the point from the prediction of boosted trees: 1 where they learned none.
 double deviation_of_trees(CachedModel& cached);
 

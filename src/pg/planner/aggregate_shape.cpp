@@ -18,10 +18,7 @@ using relational::StreamedType;
 
 namespace {
 
-struct KnownAggregate {
-    const char* name;
-    AggregateFunction function;
-};
+using KnownAggregate = std::pair<const char*, AggregateFunction>;
 
 // PostgreSQL's own aggregates that can be had from sums over parts of the join.
 constexpr KnownAggregate sums[] = {
@@ -84,14 +81,14 @@ Refusal find_function(AggregateShape* shape, Factorize mode) {
     shape->cell = CellKind::count;
     shape->function = AggregateFunction::count;
     if (strcmp(name, "count") == 0) return nullptr;
-    for (const KnownAggregate& known : sums)
-        if (strcmp(name, known.name) == 0) {
-            shape->function = known.function;
+    for (const auto& [known, of_name] : sums)
+        if (strcmp(name, known) == 0) {
+            shape->function = of_name;
             return find_sum(shape, mode);
         }
-    for (const KnownAggregate& known : extrema)
-        if (strcmp(name, known.name) == 0) {
-            shape->function = known.function;
+    for (const auto& [known, of_name] : extrema)
+        if (strcmp(name, known) == 0) {
+            shape->function = of_name;
             return find_extremum(shape, mode);
         }
     return psprintf("%s is none of count, sum, avg, min, max, bool_and, bool_or, every, variance and stddev", name);

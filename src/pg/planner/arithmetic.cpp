@@ -1,7 +1,6 @@
 #include "pg/planner/arithmetic.hpp"
 
-#include "core/numbers/wide_integer.hpp"
-#include "core/relational/streamed/aggregate.hpp"
+#include "core/relational/streamed/cells.hpp"
 #include "pg/planner/factor_type.hpp"
 #include "pg/planner/shape.hpp"
 #include "pg/source/factoriser.hpp"
@@ -18,6 +17,7 @@ namespace btml::pg::planner {
 using relational::CannotDecide;
 using relational::RowBatch;
 using relational::StreamedType;
+using relational::WideDecimal;
 
 namespace {
 
@@ -125,27 +125,20 @@ double combined(Operation operation, double a, double b) {
     return result;
 }
 
-struct Decimal {
-    WideInteger mantissa;
-    int scale;
-};
-
-Decimal combined(Operation operation, Decimal a, Decimal b) {
-    Decimal result = a;
-    bool overflow = false;
-    if (operation == Operation::add || operation == Operation::subtract) {
-        result.scale = std::max(a.scale, b.scale);
-        overflow = !scale_up(a.mantissa, result.scale - a.scale) || !scale_up(b.mantissa, result.scale - b.scale);
-        overflow |= operation == Operation::add ? __builtin_add_overflow(a.mantissa, b.mantissa, &result.mantissa)
-                                                : __builtin_sub_overflow(a.mantissa, b.mantissa, &result.mantissa);
-    } else if (operation == Operation::multiply) {
-        overflow = __builtin_mul_overflow(a.mantissa, b.mantissa, &result.mantissa);
-        result.scale = a.scale + b.scale;
-        overflow |= result.scale > RowBatch::max_scale;
-    } else if (operation == Operation::negate)
-        overflow = __builtin_sub_overflow(static_cast<__int128>(0), a.mantissa, &result.mantissa);
-    if (overflow) throw CannotDecide{"a numeric with too many digits"};
-    return result;
+WideDecimal combined(Operation operation, const WideDecimal& a, const WideDecimal& b) {
+    constexpr WideDecimal minus_one{-1, 0};
+    switch (operation) {
+    case Operation::add:
+        return relational::sum(a, b);
+    case Operation::subtract:
+        return relational::sum(a, relational::product(b, minus_one));
+    case Operation::multiply:
+        return relational::product(a, b);
+    case Operation::negate:
+        return relational::product(a, minus_one);
+    default:
+        return a; // a cast: quotients of decimals are not taken
+    }
 }
 
 // body(row) for the rows in which no operand is NULL.
@@ -164,7 +157,7 @@ double number_at(const RowBatch::Column& column, uint32_t row) {
     return std::bit_cast<double>(column.words[row]);
 }
 
-Decimal decimal_at(const RowBatch::Column& column, uint32_t row) {
+WideDecimal decimal_at(const RowBatch::Column& column, uint32_t row) {
     return {column.mantissas[row], static_cast<int>(column.words[row])};
 }
 
@@ -203,9 +196,9 @@ void derive(RowBatch& batch, int column, const DerivedColumn& derived, Oid type,
         break;
     case StreamedType::decimal:
         for_each_value(batch, to, left, right, [&](uint32_t row) {
-            const Decimal a = from_integer ? Decimal{left.words[row], 0} : decimal_at(left, row);
-            const Decimal b = right ? decimal_at(*right, row) : Decimal{0, 0};
-            const Decimal result = combined(operation, a, b);
+            const WideDecimal a = from_integer ? WideDecimal{left.words[row], 0} : decimal_at(left, row);
+            const WideDecimal b = right ? decimal_at(*right, row) : WideDecimal{0, 0};
+            const WideDecimal result = combined(operation, a, b);
             to.mantissas[row] = result.mantissa;
             to.words[row] = result.scale;
         });

@@ -9,6 +9,9 @@
 namespace btml::pg::planner {
 
 enum class Operation : uint8_t { add, subtract, multiply, divide, negate, cast };
+constexpr Operation last_of(Operation) {
+    return Operation::cast;
+}
 
 // One operation of an expression; right is null for negate and cast.
 struct Arithmetic {
@@ -28,6 +31,10 @@ struct DerivedColumn {
     Operation operation;
     int left, right; // columns; −1: none
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.operation, self.left, self.right);
+    }
     friend bool operator==(const DerivedColumn&, const DerivedColumn&) = default;
 };
 

@@ -150,7 +150,7 @@ Datum variance(const AggregateOutput& output, const StreamedCell& sum, const Str
 } // namespace
 
 Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory)
-    : context_("factorized aggregate", max_bytes()), memory_(memory), plan_(decoded(plan)) {
+    : context_("factorized aggregate", false, max_bytes()), memory_(memory), plan_(decoded(plan)) {
     const MemoryContext before = MemoryContextSwitchTo(memory_);
     for (const KeyType& type : plan_.dictionaries)
         dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
@@ -200,7 +200,7 @@ bool Execution::stays_within(const MeasuredSum& sum) const {
     for (const auto& product : sum.products) {
         double largest_product = 1, smallest_product = 1;
         for (const auto& [table, measured] : product) {
-            const StreamedRange range = aggregate_->range(table, measured);
+            const StreamedRange& range = aggregate_->report(table).ranges[measured];
             if (!range.finite) return false;
             largest_product *= std::max(range.max_abs, 1.0);
             if (range.min_abs > 0) smallest_product *= std::min(range.min_abs, 1.0);
@@ -225,12 +225,12 @@ void Execution::check_sums() {
 }
 
 // Adds the terms, one after the other.
-StreamedCell Execution::sum_of(uint64_t row, const std::vector<SummedQuery>& terms) const {
+StreamedCell Execution::sum_of(uint64_t row, const std::vector<std::pair<int, bool>>& terms) const {
     StreamedCell sum{true, 0, 0, 0};
-    for (const SummedQuery& term : terms) {
-        StreamedCell cell = aggregate_->cell(row, term.query);
+    for (const auto& [query, is_negative] : terms) {
+        StreamedCell cell = aggregate_->cell(row, query);
         if (cell.absent) continue;
-        if (term.negative) {
+        if (is_negative) {
             cell.integer = -cell.integer;
             cell.number = -cell.number;
         }
@@ -239,10 +239,10 @@ StreamedCell Execution::sum_of(uint64_t row, const std::vector<SummedQuery>& ter
     return sum;
 }
 
-void Execution::group(uint64_t row, const GroupOutput& group, Datum* value, bool* null) {
-    *null = aggregate_->group_is_null(row, group.column);
+void Execution::group(uint64_t row, const ColumnReading& group, Datum* value, bool* null) {
+    *null = aggregate_->group_is_null(row, group.position);
     if (*null) return;
-    const int64_t word = aggregate_->group_value(row, group.column);
+    const int64_t word = aggregate_->group_value(row, group.position);
     *value = group.reading == Reading::dictionary
                  ? dictionaries_[group.dictionary]->value(static_cast<Key>(word), group.type)
                  : word_datum(word, group.type);
@@ -277,10 +277,6 @@ void Execution::row(uint64_t row, Datum* values, bool* nulls) {
             aggregate(row, plan_.aggregates[i], &values[at], &nulls[at]);
         }
     });
-}
-
-Execution::ScanReport Execution::report(size_t table) const {
-    return {aggregate_->counts(static_cast<int>(table)), plan_.streamed.is_bag(static_cast<int>(table))};
 }
 
 } // namespace btml::pg::planner

@@ -25,20 +25,17 @@ class Execution {
     // where a value leaves its type.
     void row(uint64_t row, Datum* values, bool* nulls);
 
-    struct ScanReport {
-        relational::StreamedCounts counts;
-        bool is_bag;
-    };
     size_t tables() const { return plan_.streamed.tables.size(); }
-    ScanReport report(size_t table) const;
+    bool is_bag(int table) const { return plan_.streamed.is_bag(table); }
+    const relational::StreamedReport& report(int table) const { return aggregate_->report(table); }
 
   private:
     void check_sums();
     const char* beyond_messages() const;
     void check_ranges() const;
     bool stays_within(const MeasuredSum& sum) const;
-    relational::StreamedCell sum_of(uint64_t row, const std::vector<SummedQuery>& terms) const;
-    void group(uint64_t row, const GroupOutput& group, Datum* value, bool* null);
+    relational::StreamedCell sum_of(uint64_t row, const std::vector<std::pair<int, bool>>& terms) const;
+    void group(uint64_t row, const ColumnReading& group, Datum* value, bool* null);
     void aggregate(uint64_t row, const AggregateOutput& output, Datum* value, bool* null);
 
     BackendContext context_;

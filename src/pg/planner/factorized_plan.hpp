@@ -16,6 +16,9 @@ enum class Reading : uint8_t {
     dictionary, // the number of its value in a dictionary
     derived,    // computed from columns before it
 };
+constexpr Reading last_of(Reading) {
+    return Reading::derived;
+}
 
 // How one column of a table's batches is read from a row of its scan.
 struct ColumnReading {
@@ -25,34 +28,37 @@ struct ColumnReading {
     Oid type;
     DerivedColumn derived = {Operation::cast, -1, -1};
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.reading, self.position, self.dictionary, self.type, self.derived);
+    }
     friend bool operator==(const ColumnReading&, const ColumnReading&) = default;
-};
-
-struct GroupOutput {
-    int column; // among the groups of the root's message
-    Reading reading;
-    int dictionary;
-    Oid type;
-};
-
-// A query of the root that is added to others, or subtracted.
-struct SummedQuery {
-    int query;
-    bool negative;
 };
 
 struct AggregateOutput {
     AggregateFunction function;
     relational::CellKind cell;
-    Oid type;                       // of the argument
-    std::vector<SummedQuery> terms; // whose sum is the sum of the argument; its extremum is one query
-    int squares, count;             // queries of the root; −1 for none
+    Oid type; // of the argument
+    // Queries of the root, and whether each is subtracted: their sum is that of the argument; its extremum is one
+    // query.
+    std::vector<std::pair<int, bool>> terms;
+    int squares, count; // queries of the root; −1 for none
+
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.function, self.cell, self.type, self.terms, self.squares, self.count);
+    }
 };
 
 // The sum of these products, in any row, was to stay within the type.
 struct MeasuredSum {
     Oid type;
     std::vector<std::vector<std::pair<int, int>>> products; // of (table, number among those that it measures)
+
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.type, self.products);
+    }
 };
 
 struct FactorizedPlan {
@@ -60,10 +66,15 @@ struct FactorizedPlan {
     std::vector<std::vector<ColumnReading>> readings; // by table and column
     std::vector<int> scans; // by table: of the plan's scans, the one that it reads; −1 for a bag
     std::vector<KeyType> dictionaries;
-    std::vector<GroupOutput> groups;
+    std::vector<ColumnReading> groups; // whose positions are those among the groups of the root's message
     std::vector<AggregateOutput> aggregates;
     std::vector<MeasuredSum> sums;
 
+    // All but `streamed`.
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.readings, self.scans, self.dictionaries, self.groups, self.aggregates, self.sums);
+    }
     void write(Writer& writer) const;
     // Throws corrupt_model unless the bytes have the form that write() gives them. Numbers of columns, dictionaries and
     // queries are not checked, except those of `streamed`.

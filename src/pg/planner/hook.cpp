@@ -231,15 +231,6 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     return nullptr;
 }
 
-const char* relation_names(PlannerInfo* root, const RelOptInfo* input) {
-    StringInfoData names;
-    initStringInfo(&names);
-    const Relids relids = btml_compat_without_outer_joins(root, input->relids);
-    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;)
-        appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", root->simple_rte_array[relid]->eref->aliasname);
-    return names.data;
-}
-
 // Says what is joined before the rest is factorized, and why; nothing where nothing is.
 const char* tell_merged(const JoinShape& join) {
     StringInfoData text;
@@ -255,7 +246,7 @@ const char* tell_merged(const JoinShape& join) {
 void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Refusal refusal) {
     if (!verdicts) return;
     const MemoryContext before = MemoryContextSwitchTo(verdicts->memory);
-    const char* const names = relation_names(root, input);
+    const char* const names = relation_names(root, btml_compat_without_outer_joins(root, input->relids), ", ");
     const char* const merged = join ? tell_merged(*join) : "";
     char* const line =
         refusal ? psprintf("%s: not factorized, since %s%s%s", names, refusal, *merged ? ", with " : "", merged)

@@ -61,14 +61,14 @@ void JoinPlanner::find_inner_tree(int root) {
         return n < 0 ? -1 : n < tables ? inner[n] : join_.table_count + n - tables;
     };
     for (size_t n = 0; n < found.nodes.size(); n++) {
-        TreeNode& to = nodes_[node(static_cast<int>(n))];
+        relational::JoinTree::Node& to = nodes_[node(static_cast<int>(n))];
         to.parent = node(found.nodes[n].parent);
         to.separator = found.nodes[n].separator;
     }
     for (size_t i = found.order.size(); i-- > 0;) hang_higher(node(found.order[i]));
     for (int n : found.order)
         if (nodes_[node(n)].parent >= 0) nodes_[nodes_[node(n)].parent].children.push_back(node(n));
-    for (TreeNode& each : nodes_)
+    for (relational::JoinTree::Node& each : nodes_)
         std::stable_sort(each.children.begin(), each.children.end(),
                          [&](int a, int b) { return rows_of(a) < rows_of(b); });
 }
@@ -76,9 +76,9 @@ void JoinPlanner::find_inner_tree(int root) {
 // A table that is read before its small parent knows nothing of that one's keys; as its sibling it is read after it,
 // and leaves out the rows that have none of them.
 void JoinPlanner::hang_higher(int node) {
-    TreeNode& below = nodes_[node];
+    relational::JoinTree::Node& below = nodes_[node];
     while (below.parent >= 0 && !below.separator.empty()) {
-        const TreeNode& above = nodes_[below.parent];
+        const relational::JoinTree::Node& above = nodes_[below.parent];
         const auto is_above = [&](int attribute) {
             return std::find(above.separator.begin(), above.separator.end(), attribute) != above.separator.end();
         };
@@ -93,9 +93,8 @@ void JoinPlanner::add_inner_sides() {
     for (int t = 0; t < join_.table_count; t++) {
         const TableShape& table = join_.tables[t];
         if (table.join == StreamedJoin::inner) continue;
-        TreeNode& node = nodes_[t];
+        relational::JoinTree::Node& node = nodes_[t];
         node.parent = table.partner;
-        node.join = table.join;
         for (const TableKey* const key : items<const TableKey>(table.keys))
             if (join_.key(table.partner, key->attribute)) node.separator.push_back(key->attribute);
         auto& siblings = nodes_[table.partner].children;
@@ -132,11 +131,11 @@ void JoinPlanner::add_bag(int place) {
 }
 
 void JoinPlanner::add_table(int place) {
-    const TreeNode& node = nodes_[node_at_[place]];
+    const relational::JoinTree::Node& node = nodes_[node_at_[place]];
     table(place).queries.emplace_back();
     if (node.parent < 0) return;
     const int parent = places_[node.parent];
-    StreamedChild child{place, node.join, {}};
+    StreamedChild child{place, is_bag(place) ? StreamedJoin::inner : join_.tables[planned_.tables[place]].join, {}};
     for (int number : node.separator) {
         table(place).key.push_back(key_column(place, number));
         child.key.push_back(key_column(parent, number));
@@ -202,7 +201,7 @@ void JoinPlanner::add_group(const GroupShape& group, int number) {
     table(place).groups.push_back(column);
     own_groups_[place].push_back(number);
     planned_.plan.groups.push_back(
-        {0, dictionary < 0 ? Reading::integer : Reading::dictionary, dictionary, base_type(group.expression)});
+        {dictionary < 0 ? Reading::integer : Reading::dictionary, 0, dictionary, base_type(group.expression)});
 }
 
 void JoinPlanner::add_groups() {
@@ -214,7 +213,7 @@ void JoinPlanner::add_groups() {
             carried_[place].insert(carried_[place].end(), carried_[child.table].begin(), carried_[child.table].end());
     }
     for (size_t i = 0; i < carried_[root()].size(); i++)
-        planned_.plan.groups[carried_[root()][i]].column = static_cast<int>(i);
+        planned_.plan.groups[carried_[root()][i]].position = static_cast<int>(i);
 }
 
 PlannedJoin JoinPlanner::plan() {

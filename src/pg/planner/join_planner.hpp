@@ -2,6 +2,7 @@
 // Its files: join_planner.cpp (tables, bags, groups), columns, queries, scans, estimate.
 #pragma once
 
+#include "core/relational/join/join_tree.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/planner/factorized_plan.hpp"
 
@@ -13,13 +14,8 @@ using relational::StreamedJoin;
 using relational::StreamedTable;
 using relational::StreamedType;
 
-// An aggregate's question: what it multiplies, and what must hold, by table of the plan.
-struct Question {
-    CellKind kind = CellKind::count;
-    std::vector<std::vector<int>> factors, present, conditions;
-
-    explicit Question(size_t tables) : factors(tables), present(tables), conditions(tables) {}
-};
+// An aggregate's question, by table of the plan: what it multiplies, and what must hold. Kinds and children follow.
+using Question = std::vector<relational::StreamedQuery>;
 
 class JoinPlanner {
   public:
@@ -29,13 +25,6 @@ class JoinPlanner {
     PlannedJoin plan();
 
   private:
-    struct TreeNode {
-        int parent = -1;
-        std::vector<int> separator;
-        StreamedJoin join = StreamedJoin::inner;
-        std::vector<int> children;
-    };
-
     int find_root() const;
     int group_table(const GroupShape& group, int root) const;
     bool covers(int table) const;
@@ -59,7 +48,7 @@ class JoinPlanner {
     Question count_of(const AggregateShape& aggregate);
     Question sum_of(const AggregateShape& aggregate, const Term& term, const Question& count);
     Question extremum_of(const AggregateShape& aggregate, const Question& count);
-    int ask(const Question& question, int place);
+    int ask(const Question& question, CellKind kind, int place);
     bool asks_for_factors(const Question& question, int place) const;
     int scan_owner(int place, const std::vector<int>& owners) const;
     bool read_from(int owner, int place, const std::vector<int>& owners);
@@ -100,14 +89,14 @@ class JoinPlanner {
     const double groups_;
     RunContext& context_;
     PlannedJoin planned_;
-    std::vector<TreeNode> nodes_;              // the query's tables, then bags
-    std::vector<std::vector<int>> bags_;       // attributes
-    std::vector<double> bag_bounds_;           // on their rows
-    std::vector<int> node_at_;                 // by place in the plan
-    std::vector<int> places_;                  // by node: its place in the plan
-    std::vector<int> attribute_dictionaries_;  // −1: none yet
-    std::vector<std::vector<int>> carried_;    // by place: numbers of the query's groups in its message, in order
-    std::vector<std::vector<int>> own_groups_; // by place
+    std::vector<relational::JoinTree::Node> nodes_; // the query's tables, then bags
+    std::vector<std::vector<int>> bags_;            // attributes
+    std::vector<double> bag_bounds_;                // on their rows
+    std::vector<int> node_at_;                      // by place in the plan
+    std::vector<int> places_;                       // by node: its place in the plan
+    std::vector<int> attribute_dictionaries_;       // −1: none yet
+    std::vector<std::vector<int>> carried_;         // by place: numbers of the query's groups in its message, in order
+    std::vector<std::vector<int>> own_groups_;      // by place
 };
 
 inline bool same_expression(const Expr* a, const Expr* b) {

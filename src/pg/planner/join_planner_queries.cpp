@@ -3,25 +3,22 @@
 namespace btml::pg::planner {
 
 bool JoinPlanner::asks_for_factors(const Question& question, int place) const {
-    if (!question.factors[place].empty()) return true;
+    if (!question[place].factors.empty()) return true;
     const auto& children = table(place).children;
     return std::any_of(children.begin(), children.end(),
                        [&](const StreamedChild& child) { return asks_for_factors(question, child.table); });
 }
 
 // The number of the query of a table that asks this of it and of the tables below it; 0 where it only counts.
-int JoinPlanner::ask(const Question& question, int place) {
-    relational::StreamedQuery query;
-    query.factors = question.factors[place];
-    query.present = question.present[place];
-    query.conditions = question.conditions[place];
+int JoinPlanner::ask(const Question& question, CellKind kind, int place) {
+    relational::StreamedQuery query = question[place];
     bool plain = query.factors.empty() && query.present.empty() && query.conditions.empty();
     for (const StreamedChild& child : table(place).children) {
-        query.children.push_back(ask(question, child.table));
+        query.children.push_back(ask(question, kind, child.table));
         plain = plain && query.children.back() == 0;
     }
     if (plain) return 0;
-    query.kind = asks_for_factors(question, place) ? question.kind : CellKind::count;
+    query.kind = asks_for_factors(question, place) ? kind : CellKind::count;
     auto& queries = table(place).queries;
     const auto known = std::find(queries.begin(), queries.end(), query);
     if (known != queries.end()) return static_cast<int>(known - queries.begin());
@@ -52,10 +49,9 @@ void JoinPlanner::add_bound(Oid type, const List* terms) {
 // Asks for the sum of a term, in rows where the others have values, too.
 Question JoinPlanner::sum_of(const AggregateShape& aggregate, const Term& term, const Question& count) {
     Question sum = count;
-    sum.kind = aggregate.cell;
     for (const Factor* const factor : items<const Factor>(term.factors)) {
         const int place = place_of(*factor);
-        sum.factors[place].push_back(add_value_column(place, *factor, aggregate.cell));
+        sum[place].factors.push_back(add_value_column(place, *factor, aggregate.cell));
     }
     return sum;
 }
@@ -63,13 +59,12 @@ Question JoinPlanner::sum_of(const AggregateShape& aggregate, const Term& term, 
 // Extrema add up along a row of the join (min-plus and max-plus), or are one product (max-product).
 Question JoinPlanner::extremum_of(const AggregateShape& aggregate, const Question& count) {
     Question extremum = count;
-    extremum.kind = aggregate.cell;
     for (const Term* const term : items<const Term>(aggregate.terms))
         for (const Factor* const factor : items<const Factor>(term->factors)) {
             const int place = place_of(*factor), column = add_value_column(place, *factor, aggregate.cell);
             const Oid type = planned_.plan.readings[place][column].type;
             const Oid widest = table(place).columns[column] == StreamedType::integer ? INT8OID : type;
-            extremum.factors[place].push_back(
+            extremum[place].factors.push_back(
                 term->negative ? add_column(place, {Reading::derived, -1, -1, widest, {Operation::negate, column, -1}})
                                : column);
         }
@@ -81,14 +76,14 @@ Question JoinPlanner::count_of(const AggregateShape& aggregate) {
     Question count(planned_.tables.size());
     for (const Factor* const factor : items<const Factor>(aggregate.conditions)) {
         const int place = place_of(*factor);
-        count.conditions[place].push_back(add_factor_column(place, *factor, true));
+        count[place].conditions.push_back(add_factor_column(place, *factor, true));
     }
     const bool only_counts = aggregate.function == AggregateFunction::count;
     for (const Term* const term : items<const Term>(aggregate.terms))
         for (const Factor* const factor : items<const Factor>(term->factors)) {
             if (factor->table < 0) continue;
             const int place = place_of(*factor), column = add_factor_column(place, *factor, !only_counts);
-            auto& present = count.present[place];
+            auto& present = count[place].present;
             if (std::find(present.begin(), present.end(), column) == present.end()) present.push_back(column);
         }
     return count;
@@ -101,20 +96,20 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
     if (aggregate.cell == CellKind::number_sum) add_bound(FLOAT8OID, aggregate.terms);
     AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, {}, -1, -1};
     if (is_extremum(aggregate.cell))
-        output.terms.push_back({ask(extremum_of(aggregate, count), root()), false});
+        output.terms.push_back({ask(extremum_of(aggregate, count), aggregate.cell, root()), false});
     else {
-        output.count = ask(count, root());
+        output.count = ask(count, CellKind::count, root());
         for (const Term* const term : items<const Term>(aggregate.terms))
             if (aggregate.function != AggregateFunction::count)
-                output.terms.push_back({ask(sum_of(aggregate, *term, count), root()), term->negative});
+                output.terms.push_back({ask(sum_of(aggregate, *term, count), aggregate.cell, root()), term->negative});
     }
     if (is_variance(aggregate.function)) {
         Question squares = sum_of(aggregate, *items<const Term>(aggregate.terms)[0], count);
-        for (auto& factors : squares.factors) {
-            const std::vector<int> once = factors;
-            factors.insert(factors.end(), once.begin(), once.end());
+        for (relational::StreamedQuery& query : squares) {
+            const std::vector<int> once = query.factors;
+            query.factors.insert(query.factors.end(), once.begin(), once.end());
         }
-        output.squares = ask(squares, root());
+        output.squares = ask(squares, aggregate.cell, root());
     }
     planned_.plan.aggregates.push_back(output);
 }

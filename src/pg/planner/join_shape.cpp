@@ -72,14 +72,6 @@ bool is_volatile(PlannerInfo* root, Relids relids) {
     return false;
 }
 
-const char* table_name(PlannerInfo* root, Relids relids) {
-    StringInfoData name;
-    initStringInfo(&name);
-    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;)
-        appendStringInfo(&name, "%s%s", name.len > 0 ? " + " : "", root->simple_rte_array[relid]->eref->aliasname);
-    return name.data;
-}
-
 // Relations that PostgreSQL never joins by themselves may be a part of an outer join that comes first.
 Refusal merge_outer_joins(const JoinShape* join, Relids relids) {
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(join->root->join_info_list)) {
@@ -102,7 +94,7 @@ Refusal add_table(Relids relids, JoinShape* join) {
     Path* const path = relation->cheapest_total_path;
     if (!path || path->param_info) return "one of its relations depends on another";
     join->tables[join->table_count++] = {
-        relation, relids, path, table_name(root, relids), NIL, relational::StreamedJoin::inner, -1};
+        relation, relids, path, relation_names(root, relids, " + "), NIL, relational::StreamedJoin::inner, -1};
     return nullptr;
 }
 
@@ -222,6 +214,14 @@ RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
     for (RelOptInfo* const relation : items<RelOptInfo>(root->join_rel_list))
         if (bms_equal(btml_compat_without_outer_joins(root, relation->relids), relids)) return relation;
     return nullptr;
+}
+
+const char* relation_names(PlannerInfo* root, Relids relids, const char* between) {
+    StringInfoData names;
+    initStringInfo(&names);
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;)
+        appendStringInfo(&names, "%s%s", names.len > 0 ? between : "", root->simple_rte_array[relid]->eref->aliasname);
+    return names.data;
 }
 
 Relids JoinShape::relids(Node* expression) const {

@@ -153,10 +153,9 @@ void explain_messages(const NodeState* state, ExplainState* out) {
     List* lines = NIL;
     int scan = 0;
     if (!is_text) ExplainOpenGroup("Messages", "Messages", false, out);
-    for (size_t t = 0; t < state->execution->tables(); t++) {
-        const Execution::ScanReport report = state->execution->report(t);
-        const char* const name = report.is_bag ? "bag" : strVal(list_nth(names, scan++));
-        const relational::StreamedCounts& counts = report.counts;
+    for (int t = 0; t < static_cast<int>(state->execution->tables()); t++) {
+        const relational::StreamedReport& counts = state->execution->report(t);
+        const char* const name = state->execution->is_bag(t) ? "bag" : strVal(list_nth(names, scan++));
         const uint64_t kilobytes = (counts.bytes + 1023) / 1024;
         if (is_text) {
             lines = lappend(lines, psprintf("%s rows=" UINT64_FORMAT "/" UINT64_FORMAT " keys=" UINT64_FORMAT

@@ -69,11 +69,6 @@ void check_plans(const List* plans, int flags) {
     for (const Plan* const plan : items<const Plan>(plans)) check_rights(plan, flags);
 }
 
-template <class T>
-const T* as(const Plan* plan) {
-    return reinterpret_cast<const T*>(plan);
-}
-
 } // namespace
 
 void check_rights(const Plan* plan, int flags) {

@@ -56,6 +56,7 @@ struct JoinShape {
     TableShape* tables;
     int table_count;
     List* attributes; // of Attribute*
+    List* claimed;    // of RestrictInfo*: conditions of outer joins that are keys
 
     // The relations whose columns the expression has.
     Relids relids(Node* expression) const;
@@ -92,6 +93,9 @@ struct Bound {
 
 enum class AggregateFunction : uint8_t { count, sum, average, min, max, var_pop, var_samp, stddev_pop, stddev_samp };
 
+constexpr AggregateFunction last_of(AggregateFunction) {
+    return AggregateFunction::stddev_samp;
+}
 // Whether it needs the sum of squares.
 constexpr bool is_variance(AggregateFunction function) {
     return function >= AggregateFunction::var_pop;
@@ -132,6 +136,9 @@ void for_each_subroot(const PlannerInfo* root, const Body& body) {
 
 // The relation that PostgreSQL's search for an order of joins made of these, or null.
 RelOptInfo* relation_of(PlannerInfo* root, Relids relids);
+
+// Returns the aliases of the relations.
+const char* relation_names(PlannerInfo* root, Relids relids, const char* between);
 
 // Finds the tables of the join `input`, and the columns that must be equal in them.
 Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);

@@ -47,14 +47,9 @@ bool is_total_comparison(Oid op, Oid function, Oid collation, const List* argume
     return btml_compat_is_comparison(op);
 }
 
-struct TotalFunction {
-    const char* name;
-    Oid argument; // invalid: none
-};
-
 // PostgreSQL's functions that have a value for every argument; lower() and upper() have none for a text that is longer
 // than the memory they ask for, four times its own, may be.
-constexpr TotalFunction total_functions[] = {
+constexpr std::pair<const char*, Oid> total_functions[] = {
     {"int4", BOOLOID},         {"abs", FLOAT8OID},         {"abs", NUMERICOID},
     {"length", TEXTOID},       {"length", BPCHAROID},      {"length", BYTEAOID},
     {"char_length", TEXTOID},  {"char_length", BPCHAROID}, {"character_length", TEXTOID},
@@ -66,9 +61,8 @@ bool is_total_function(const FuncExpr* call) {
     if (!is_builtin(call->funcid) || list_length(call->args) > 1 || call->funcretset) return false;
     const Oid type = call->args ? getBaseType(exprType(static_cast<Node*>(linitial(call->args)))) : InvalidOid;
     const char* const name = get_func_name(call->funcid);
-    return std::any_of(std::begin(total_functions), std::end(total_functions), [&](const TotalFunction& known) {
-        return known.argument == type && strcmp(known.name, name) == 0;
-    });
+    return std::any_of(std::begin(total_functions), std::end(total_functions),
+                       [&](const auto& known) { return known.second == type && strcmp(known.first, name) == 0; });
 }
 
 bool all_total(const List* expressions) {
@@ -77,22 +71,15 @@ bool all_total(const List* expressions) {
     return true;
 }
 
-template <class T>
-const T* as(const Node* node) {
-    return reinterpret_cast<const T*>(node);
-}
-
-struct PartSearch {
-    bool (*holds)(Node*);
-    Node* found;
-};
+// Says what is to hold, and has the part for which it does not.
+using PartSearch = std::pair<bool (*)(Node*), Node*>;
 
 bool find_part(Node* node, void* context) {
     if (!node) return false;
     if (btml_compat_walk(node, find_part, context)) return true;
-    auto* const search = static_cast<PartSearch*>(context);
-    if (IsA(node, List) || search->holds(node)) return false;
-    search->found = node;
+    auto& [holds, found] = *static_cast<PartSearch*>(context);
+    if (IsA(node, List) || holds(node)) return false;
+    found = node;
     return true;
 }
 
@@ -171,7 +158,7 @@ bool is_widening_cast(const FuncExpr* call) {
 Node* innermost_without(bool (*holds)(Node*), Node* expression) {
     PartSearch search = {holds, expression};
     find_part(expression, &search);
-    return search.found;
+    return search.second;
 }
 
 Refusal refuse_partial(const char* whose, Node* expression) {

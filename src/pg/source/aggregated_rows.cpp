@@ -14,23 +14,10 @@ namespace btml::pg {
 
 namespace {
 
-struct TrainingRows : RowCollection {
-    static constexpr const char* type_name = "btml.training_rows";
-    static constexpr const char* what = "the rows";
-    static constexpr const char* too_large_hint =
-        "Aggregate without parallel workers (max_parallel_workers_per_gather = 0), or train over a source.";
-
-    explicit TrainingRows(MemoryBudget& budget) : RowCollection(budget) {}
-    explicit TrainingRows(RowCollection rows) : RowCollection(std::move(rows)) {}
-
-    static TrainingRows parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
-        TrainingRows rows(RowCollection::parse(bytes, budget, context));
-        require_valid_text(rows.options());
-        return rows;
-    }
-};
-
-using State = ExpandedState<TrainingRows>;
+constexpr StateNames names{
+    "btml.training_rows", "the rows",
+    "Aggregate without parallel workers (max_parallel_workers_per_gather = 0), or train over a source."};
+using State = ExpandedState<RowCollection, names>;
 
 // An aggregate's row: y and x after the state, and a weight at this place, where there is one.
 void add_row(RowCollection& rows, const Arguments& arguments, TargetKind kind, int weight_place) {
@@ -81,7 +68,7 @@ Datum accumulate_with_options(FunctionCallInfo fcinfo, void (*check)(const std::
 }
 
 Datum train_on_rows(FunctionCallInfo fcinfo, RunContext& context, const TrainOnRows& train) {
-    std::optional<TrainingRows> parsed;
+    std::optional<RowCollection> parsed;
     const RowCollection& rows = State::read(fcinfo, parsed, context.memory());
     fcinfo->isnull = rows.rows() == 0;
     if (fcinfo->isnull) return static_cast<Datum>(0);

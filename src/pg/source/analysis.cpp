@@ -111,27 +111,24 @@ Query* analysed(RawStmt* statement, const char* sql, const char* name) {
 }
 
 // Replaces references to one WITH query by the query itself.
-struct Expansion {
-    const CommonTableExpr* query;
-    int level; // of nesting below the query that has the WITH
-};
+using Expansion = std::pair<const CommonTableExpr*, int>; // and the nesting below the query that has the WITH
 
 bool expand_references(Node* node, void* context) {
     if (!node) return false;
-    auto* const expansion = static_cast<Expansion*>(context);
+    auto& [with, level] = *static_cast<Expansion*>(context);
     if (IsA(node, Query)) {
-        expansion->level++;
+        level++;
         btml_compat_walk_query(castNode(Query, node), expand_references, context, QTW_EXAMINE_RTES_BEFORE);
-        expansion->level--;
+        level--;
         return false;
     }
     if (IsA(node, RangeTblEntry)) {
         RangeTblEntry* const entry = castNode(RangeTblEntry, node);
-        if (entry->rtekind != RTE_CTE || static_cast<int>(entry->ctelevelsup) != expansion->level ||
-            strcmp(entry->ctename, expansion->query->ctename) != 0)
+        if (entry->rtekind != RTE_CTE || static_cast<int>(entry->ctelevelsup) != level ||
+            strcmp(entry->ctename, with->ctename) != 0)
             return false;
-        Node* const copy = copy_of(expansion->query->ctequery);
-        IncrementVarSublevelsUp(copy, expansion->level, 1);
+        Node* const copy = copy_of(with->ctequery);
+        IncrementVarSublevelsUp(copy, level, 1);
         entry->rtekind = RTE_SUBQUERY;
         entry->subquery = castNode(Query, copy);
         entry->ctename = nullptr;

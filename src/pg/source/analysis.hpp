@@ -6,6 +6,7 @@
 #include "pg/bridge/postgres.hpp"
 
 #include <string>
+#include <tuple>
 
 namespace btml::pg {
 
@@ -18,11 +19,19 @@ enum class KeyKind {
     generic, // any other type with a hash function: its own hash and equality
 };
 
+constexpr KeyKind last_of(KeyKind) {
+    return KeyKind::generic;
+}
+
 struct KeyType {
     KeyKind kind;
     Oid type; // text stands for its family
     Oid collation;
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.kind, self.type, self.collation);
+    }
     // Tells whether values of both are equal in the same sense.
     bool compares_like(const KeyType& other) const {
         if (kind != other.kind) return false;

@@ -238,7 +238,8 @@ Workload workload_of(const TrainingJoin& training, int known_trees) {
     return {training.plan.features.size(), training.plan.labels.size(), known_trees};
 }
 
-HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options& options, RunContext& context) {
+std::pair<relational::JoinRows, std::optional<SampleReport>> hold_rows(TrainingJoin& training, StrategyChoice& choice,
+                                                                       const Options& options, RunContext& context) {
     relational::Join& join = training.join;
     if (choice.strategy == Strategy::sample) {
         if (auto sample = draw_training_sample(join, training.plan, options, context)) {
@@ -251,7 +252,7 @@ HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options
         all.sample_rows = 0;
         choice = choose_strategy(join, workload_of(training), all, context);
     }
-    return {relational::enumerate(join, context), {}};
+    return {relational::enumerate(join, context), std::nullopt};
 }
 
 } // namespace btml::pg

@@ -41,12 +41,10 @@ void sort_categories(relational::DataColumn& column, Oid type, RunContext& conte
 // known_trees: that training starts with.
 boosting::Workload workload_of(const TrainingJoin& training, int known_trees = 0);
 
-// The rows to hold: all of them, or a sample, which the choice then says.
-struct HeldRows {
-    relational::JoinRows rows;
-    std::optional<boosting::SampleReport> sample;
-};
-HeldRows hold_rows(TrainingJoin& training, boosting::StrategyChoice& choice, const boosting::Options& options,
-                   RunContext& context);
+// Returns the rows to hold: all of them, or a sample, of which the report is; the choice says which then.
+std::pair<relational::JoinRows, std::optional<boosting::SampleReport>> hold_rows(TrainingJoin& training,
+                                                                                 boosting::StrategyChoice& choice,
+                                                                                 const boosting::Options& options,
+                                                                                 RunContext& context);
 
 } // namespace btml::pg

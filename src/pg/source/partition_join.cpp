@@ -35,11 +35,8 @@ bool have_same_key(const PartitionKeyData* a, const PartitionKeyData* b) {
     return true;
 }
 
-// A column of an entry of the range table.
-struct KeyColumn {
-    int entry; // 0: it is no column of a partition key
-    int number;
-};
+// A column of a partition key: its entry of the range table, 0 where it is none, and its number in the key.
+using KeyColumn = std::pair<int, int>;
 
 // The column of a partition key that the expression is, through the joins that give it other names.
 KeyColumn key_column(const Query* query, Node* expression) {
@@ -86,17 +83,17 @@ void add_equalities(const Query* query, Node* condition, List** found) {
         if (!IsA(conjunct, OpExpr)) continue;
         const auto* const operation = reinterpret_cast<const OpExpr*>(conjunct);
         if (list_length(operation->args) != 2) continue;
-        const KeyColumn left = key_column(query, static_cast<Node*>(linitial(operation->args)));
-        const KeyColumn right = key_column(query, static_cast<Node*>(lsecond(operation->args)));
-        if (left.entry == 0 || right.entry == 0 || left.number != right.number) continue;
-        const PartitionKeyData* const key = key_of(rt_fetch(left.entry, query->rtable)->relid);
+        const auto [left, number] = key_column(query, static_cast<Node*>(linitial(operation->args)));
+        const auto [right, of_right] = key_column(query, static_cast<Node*>(lsecond(operation->args)));
+        if (left == 0 || right == 0 || number != of_right) continue;
+        const PartitionKeyData* const key = key_of(rt_fetch(left, query->rtable)->relid);
         const int equal =
             key->strategy == PARTITION_STRATEGY_HASH ? int{HTEqualStrategyNumber} : int{BTEqualStrategyNumber};
-        if (get_op_opfamily_strategy(operation->opno, key->partopfamily[left.number]) != equal ||
-            (OidIsValid(key->partcollation[left.number]) && operation->inputcollid != key->partcollation[left.number]))
+        if (get_op_opfamily_strategy(operation->opno, key->partopfamily[number]) != equal ||
+            (OidIsValid(key->partcollation[number]) && operation->inputcollid != key->partcollation[number]))
             continue;
         auto* const equality = allocate<KeyEquality>();
-        *equality = {left.entry, right.entry, left.number};
+        *equality = {left, right, number};
         *found = lappend(*found, equality);
     }
 }

@@ -42,8 +42,7 @@ PointSource::PointSource(const std::string& source, const char* what, PointParts
 PointSource::Column PointSource::column(int position, bool arrays) const {
     const Source::Column& column = source_.columns()[position];
     const Oid type = column.type;
-    Column result{column.name, position, pg_call([=] { return number_kind(type); }), {}};
-    if (!is_plain_number(result.number)) result.number = NumberKind::none;
+    Column result{column.name, position, is_plain_number(column.number) ? column.number : NumberKind::none, {}};
     if (arrays) result.array = pg_call([=] { return array_rule(type, CurrentMemoryContext); });
     if (result.number != NumberKind::none && !arrays) return result;
     if (result.array.element != NumberKind::none) return result;
@@ -70,16 +69,11 @@ void PointSource::find_parts() {
               values = parts_.values ? source_.column(*parts_.values) : -1;
     if (weight >= 0 && weight != values && parts_.weights) weight_ = column(weight, false);
     if (values < 0) return;
-    const Oid type = source_.columns()[values].type;
-    const bool is_number = is_plain_number(pg_call([=] { return number_kind(type); }));
-    values_ = column(values, parts_.arrays && !is_number);
+    values_ = column(values, parts_.arrays && !is_plain_number(source_.columns()[values].number));
 }
 
 void PointSource::find_coordinates() {
-    const auto is_number = [&](int i) {
-        const Oid type = source_.columns()[i].type;
-        return is_plain_number(pg_call([=] { return number_kind(type); }));
-    };
+    const auto is_number = [&](int i) { return is_plain_number(source_.columns()[i].number); };
     const auto is_array = [&](int i) {
         const Oid type = source_.columns()[i].type;
         return pg_call([=] { return array_rule(type, CurrentMemoryContext); }).element != NumberKind::none;
@@ -192,12 +186,7 @@ class PointSource::PointSink : public RowSink {
 
     double number(const Column& column, const Datum* values, const bool* nulls, NumberColumn& read) const {
         const auto i = static_cast<size_t>(column.position);
-        const NumberKind kind = column.number;
-        const Datum value = values[i];
-        double x = null_number;
-        if (!nulls[i])
-            x = kind == NumberKind::numeric ? pg_call([=, &read] { return to_number(value, kind, &read); })
-                                            : to_number(value, kind, &read);
+        const double x = nulls[i] ? null_number : guarded_number(values[i], column.number, read);
         check(column, x);
         return x;
     }

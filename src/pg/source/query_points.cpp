@@ -121,7 +121,7 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
     }
     if (request.printed) {
         const int column = requests[*request.printed].output;
-        const NumberKind kind = pg_call([&] { return number_kind(source.columns()[column].type); });
+        const NumberKind kind = source.columns()[column].number;
         const bool categorical = features[*request.printed].categorical, has_text = categorical || !is_exact(kind);
         printed_ = *request.printed;
         printed_is_category_ = categorical;

@@ -54,14 +54,6 @@ const RangeTblEntry* only_table(const Query* query) {
         "Name a plain table, or sort the rows in SELECT ... ORDER BY md5(id::text), or give passes => 2 instead.");
 }
 
-BlockNumber blocks_of(const Query* query) {
-    const auto* const entry = static_cast<const RangeTblEntry*>(linitial(query->rtable));
-    const Relation table = table_open(entry->relid, AccessShareLock);
-    const BlockNumber blocks = RelationGetNumberOfBlocks(table);
-    table_close(table, NoLock);
-    return blocks;
-}
-
 Node* compare(Oid op, BlockNumber block) {
     auto* const tid = allocate<ItemPointerData>();
     ItemPointerSet(tid, block, 0);
@@ -82,6 +74,13 @@ const Query* with_blocks(const Query* query, BlockNumber first, BlockNumber last
 
 } // namespace
 
+uint32_t blocks_of(Oid table) {
+    const Relation relation = table_open(table, AccessShareLock);
+    const BlockNumber blocks = RelationGetNumberOfBlocks(relation);
+    table_close(relation, NoLock);
+    return blocks;
+}
+
 bool is_heap(Oid table) {
     const Relation relation = table_open(table, AccessShareLock);
     const bool heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
@@ -91,14 +90,14 @@ bool is_heap(Oid table) {
 
 void require_blocks(const Query* query) {
     const RangeTblEntry* const table = only_table(query);
-    if (pg_call([=] { return blocks_of(query); }) == 0) refuse(table, "has rows, but no blocks on this server");
+    if (pg_call([=] { return blocks_of(table->relid); }) == 0) refuse(table, "has rows, but no blocks on this server");
 }
 
 std::vector<const Query*> block_queries(const Query* query, uint64_t seed) {
     const RangeTblEntry* const table = only_table(query);
     if (!table) refuse(nullptr, "");
     if (const char* const why = pg_call([=] { return stored_elsewhere(table); })) refuse(table, why);
-    const uint64_t blocks = pg_call([=] { return blocks_of(query); });
+    const uint64_t blocks = pg_call([=] { return blocks_of(table->relid); });
     const uint64_t ranges = std::clamp<uint64_t>(blocks, 1, max_ranges);
     std::vector<const Query*> queries(ranges);
     for (uint64_t i = 0; i < ranges; i++) {

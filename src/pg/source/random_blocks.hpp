@@ -12,6 +12,9 @@ std::vector<const Query*> block_queries(const Query* query, uint64_t seed);
 // Error not_supported where such a query, which has given rows, reads no block: a distributed engine took them from
 // other servers.
 void require_blocks(const Query* query);
+// Returns how many blocks a table has. A call of the server.
+uint32_t blocks_of(Oid table);
+
 // Tells whether parts of a table can be read by block; access methods that store columns do not. A call of the server.
 bool is_heap(Oid table);
 

@@ -21,7 +21,8 @@ Source::Source(const std::string& text, bool as_one_query, std::string name) : n
     for (const SourceOutput* output : items<const SourceOutput>(analysis_->outputs)) {
         const Oid type = output->type;
         columns_.push_back({output->name ? output->name : "", pg_call([=] { return getBaseType(type); }),
-                            output->relation, type, output->typmod, output->collation});
+                            output->relation, type, output->typmod, output->collation,
+                            pg_call([=] { return number_kind(type); })});
     }
 }
 
@@ -53,11 +54,10 @@ void Source::require_distinct_names() const {
 }
 
 void require_number(const Source::Column& column, const char* role, const char* detail, const std::string& or_else) {
-    const Oid type = column.type;
-    if (is_plain_number(pg_call([=] { return number_kind(type); }))) return;
+    if (is_plain_number(column.number)) return;
     throw Error(ErrorCode::wrong_type,
-                format("%s \"%s\" is of type %s, not a number", role, column.name.c_str(), type_name(type)), detail,
-                cast_hint(column.name, type) + or_else + ".");
+                format("%s \"%s\" is of type %s, not a number", role, column.name.c_str(), type_name(column.type)),
+                detail, cast_hint(column.name, column.type) + or_else + ".");
 }
 
 void require_boolean(const Source::Column& column, const char* role) {
@@ -75,6 +75,11 @@ namespace {
 
 constexpr uint64_t null_content = 1; // as likely as any hash of a key
 constexpr uint64_t label_work = 20;  // units of work of a label that is made, compared or moved
+
+DataColumn empty_column(const char* name, DataColumn::Kind kind, MemoryBudget& budget) {
+    static constexpr char what[] = "columns of the source";
+    return {name, kind, Buffer<double>(budget, what), Buffer<uint32_t>(budget, what), {}};
+}
 
 // One column that is carried along: its data and what is needed to finish it.
 struct CategoryColumn {
@@ -128,15 +133,11 @@ class Reading {
         ReadAs as;
         ColumnSink sink;
     };
-    struct PendingKey {
-        Node* expression;
-        Oid type;
-        KeyDictionary* dictionary;
-        Buffer<Key>* values;
-    };
+    using PendingKey = std::pair<Node*, ColumnSink>; // an expression, and where its values go
 
     void prepare_keys();
     KeyDictionary* dictionary(const KeyType& type);
+    void add_key(int table, const SourceKey* key, KeyDictionary* dictionary, Buffer<Key>* values);
     void read_tables(RowContents contents);
     void read_table(int table);
     void add_keys(int table, TableQuery& query);
@@ -223,6 +224,14 @@ KeyDictionary* Reading::dictionary(const KeyType& type) {
     return dictionaries_.back().get();
 }
 
+void Reading::add_key(int table, const SourceKey* key, KeyDictionary* dictionary, Buffer<Key>* values) {
+    ColumnSink sink;
+    sink.type = pg_call([=] { return getBaseType(exprType(key->expression)); });
+    sink.dictionary = dictionary;
+    sink.keys = values;
+    key_columns_[table].emplace_back(key->expression, sink);
+}
+
 // Gives each join attribute and each pair of keys of a left join its dictionary, and each key its column.
 void Reading::prepare_keys() {
     MemoryBudget& budget = context_.memory();
@@ -234,8 +243,7 @@ void Reading::prepare_keys() {
         for (int i = 0; i < keys.size(); i++) {
             KeyDictionary*& shared = by_attribute[keys[i]->attribute];
             if (!shared) shared = dictionary(keys[i]->type);
-            key_columns_[table].push_back(
-                {keys[i]->expression, keys[i]->type.type, shared, &tables_[table].keys[i].values});
+            add_key(static_cast<int>(table), keys[i], shared, &tables_[table].keys[i].values);
         }
     }
     for (const SourceLeftJoin* join : items<const SourceLeftJoin>(analysis_.left_joins)) {
@@ -247,9 +255,8 @@ void Reading::prepare_keys() {
         }
         for (int i = 0; i < left.size(); i++) {
             KeyDictionary* const shared = dictionary(left[i]->type);
-            key_columns_[join->left].push_back({left[i]->expression, left[i]->type.type, shared, &stored.left_keys[i]});
-            key_columns_[join->right].push_back(
-                {right[i]->expression, right[i]->type.type, shared, &stored.right_keys[i]});
+            add_key(join->left, left[i], shared, &stored.left_keys[i]);
+            add_key(join->right, right[i], shared, &stored.right_keys[i]);
         }
     }
 }
@@ -266,12 +273,8 @@ Query* with_columns(const SourceRelation* relation, List* expressions) {
 }
 
 void Reading::add_keys(int table, TableQuery& query) {
-    for (const PendingKey& key : key_columns_[table]) {
-        ColumnSink sink;
-        sink.position = query.add(key.expression, nullptr, -1);
-        sink.type = pg_call([&] { return getBaseType(exprType(key.expression)); });
-        sink.dictionary = key.dictionary;
-        sink.keys = key.values;
+    for (auto& [expression, sink] : key_columns_[table]) {
+        sink.position = query.add(expression, nullptr, -1);
         query.sinks.push_back(sink);
     }
 }
@@ -282,11 +285,9 @@ void Reading::add_columns(int table, TableQuery& query) {
     loaded.columns.reserve(columns_[table].size() +
                            static_cast<size_t>(list_length(totals_[table]))); // sinks point there
     for (const PendingColumn& column : columns_[table])
-        loaded.columns.push_back({column.output->name,
-                                  column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category,
-                                  Buffer<double>(budget, "columns of the source"),
-                                  Buffer<uint32_t>(budget, "columns of the source"),
-                                  {}});
+        loaded.columns.push_back(
+            empty_column(column.output->name,
+                         column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category, budget));
     for (size_t i = 0; i < columns_[table].size(); i++) {
         const PendingColumn& column = columns_[table][i];
         ColumnSink sink = column.sink;
@@ -304,11 +305,7 @@ void Reading::add_totals(int table, TableQuery& query) {
     MemoryBudget& budget = context_.memory();
     const size_t first = loaded.columns.size();
     for (int i = 0; i < list_length(totals_[table]); i++)
-        loaded.columns.push_back({"total",
-                                  DataColumn::Kind::number,
-                                  Buffer<double>(budget, "columns of the source"),
-                                  Buffer<uint32_t>(budget, "columns of the source"),
-                                  {}});
+        loaded.columns.push_back(empty_column("total", DataColumn::Kind::number, budget));
     for (int i = 0; i < list_length(totals_[table]); i++) {
         ColumnSink sink;
         sink.position = query.add(items<Node>(totals_[table])[i], nullptr, -1);
@@ -424,12 +421,8 @@ void Reading::keep_null_row(int table, const TableQuery& query) {
 
 void Reading::number_rows(int table) {
     relational::Table& loaded = tables_[table];
-    MemoryBudget& budget = context_.memory();
-    DataColumn numbers{"row",
-                       DataColumn::Kind::category,
-                       Buffer<double>(budget, "the numbers of rows"),
-                       Buffer<uint32_t>(budget, "the numbers of rows", loaded.rows),
-                       {}};
+    DataColumn numbers = empty_column("row", DataColumn::Kind::category, context_.memory());
+    numbers.codes = Buffer<uint32_t>(context_.memory(), "the numbers of rows", loaded.rows);
     std::iota(numbers.codes.begin(), numbers.codes.end(), uint32_t{0});
     numbers.null_row_code = static_cast<uint32_t>(loaded.rows);
     loaded.columns.push_back(std::move(numbers));
@@ -446,10 +439,10 @@ void Reading::read_contents(int table, bool distinct) {
     const auto mix = [&](const auto& bits_of) {
         context_.for_each(loaded.rows, 1, [&](uint64_t row) { content[row] = mix64(content[row] ^ bits_of(row)); });
     };
-    for (const PendingKey& key : key_columns_[table]) {
-        const Buffer<uint64_t>& contents = key.dictionary->contents(context_);
-        mix([&](uint64_t row) {
-            const Key value = (*key.values)[row];
+    for (const auto& [expression, sink] : key_columns_[table]) {
+        const Buffer<uint64_t>& contents = sink.dictionary->contents(context_);
+        mix([&, &keys = *sink.keys](uint64_t row) {
+            const Key value = keys[row];
             return value == relational::null_key ? null_content : contents[value];
         });
     }

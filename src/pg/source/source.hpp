@@ -64,6 +64,7 @@ class Source {
         Oid declared_type; // the domain, where there is one
         int32 typmod = -1;
         Oid collation = InvalidOid;
+        NumberKind number = NumberKind::none; // what its values are as numbers
     };
     const std::string& name() const { return name_; }
     const std::vector<Column>& columns() const { return columns_; }

@@ -44,33 +44,30 @@ uint64_t hash_varlena(Datum value, const MemoryBudget& budget) {
 
 } // namespace
 
-KeptRows::KeptRows(const std::vector<KeptColumn>& columns, MemoryBudget& budget)
-    : values_(columns.size()),
-      nulls_(std::make_unique<bool[]>(columns.size())),
+KeptRows::KeptRows(std::vector<KeptColumn> columns, MemoryBudget& budget)
+    : columns_(std::move(columns)),
+      values_(columns_.size()),
+      nulls_(std::make_unique<bool[]>(columns_.size())),
       contents_(budget, "the contents of a source's rows"),
       tuples_(budget, what),
       held_(budget, what) {
-    for (const KeptColumn& kept : columns) {
-        Column& column = columns_.emplace_back(Column{kept, {}, false, 0, false});
-        pg_call([&] {
-            get_typlenbyval(kept.type, &column.length, &column.by_value);
-            column.label = label_rule(getBaseType(kept.type), CurrentMemoryContext);
-            column.is_enum = column.label.kind == LabelKind::enumeration;
-        });
-    }
     pg_call([&, this] {
+        for (KeptColumn& column : columns_) {
+            get_typlenbyval(column.type, &column.length, &column.by_value);
+            column.label = label_rule(getBaseType(column.type), CurrentMemoryContext);
+        }
         description_ = CreateTemplateTupleDesc(static_cast<int>(columns_.size()));
         for (size_t i = 0; i < columns_.size(); i++)
-            TupleDescInitEntry(description_, static_cast<AttrNumber>(i + 1), "column", columns_[i].kept.type,
-                               columns_[i].kept.typmod, 0);
+            TupleDescInitEntry(description_, static_cast<AttrNumber>(i + 1), "column", columns_[i].type,
+                               columns_[i].typmod, 0);
         slot_ = MakeSingleTupleTableSlot(description_, &TTSOpsMinimalTuple);
         store_ = tuplestore_begin_heap(false, false, work_mem);
         context_ = AllocSetContextCreate(CurrentMemoryContext, "btml kept rows", ALLOCSET_DEFAULT_SIZES);
     });
 }
 
-uint64_t KeptRows::hash(const Column& column, Datum value) const {
-    if (column.is_enum) return hash_bytes(label_of(value, column.label));
+uint64_t KeptRows::hash(const KeptColumn& column, Datum value) const {
+    if (column.label.kind == LabelKind::enumeration) return hash_bytes(label_of(value, column.label));
     if (column.by_value) return bits_of(value, column.length);
     if (column.length == -1) return hash_varlena(value, contents_.budget());
     const char* const bytes = DatumGetPointer(value);
@@ -80,7 +77,7 @@ uint64_t KeptRows::hash(const Column& column, Datum value) const {
 void KeptRows::add(const Datum* values, const bool* nulls) {
     uint64_t content = 0;
     for (size_t i = 0; i < columns_.size(); i++) {
-        const int position = columns_[i].kept.position;
+        const int position = columns_[i].position;
         values_[i] = values[position];
         nulls_[i] = nulls[position];
         content = mix64(content ^ (nulls_[i] ? null_hash : mix64(hash(columns_[i], values_[i]))));

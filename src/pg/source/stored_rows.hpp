@@ -16,12 +16,16 @@ struct KeptColumn {
     int position; // in the result, from 0
     Oid type;
     int32 typmod;
+    // KeptRows find out the rest.
+    LabelRule label = {};
+    int16 length = 0;
+    bool by_value = false;
 };
 
 class KeptRows {
   public:
     // Rows lie in a tuplestore: in work_mem, and beyond that on disk.
-    KeptRows(const std::vector<KeptColumn>& columns, MemoryBudget& budget);
+    KeptRows(std::vector<KeptColumn> columns, MemoryBudget& budget);
 
     // Inside pg_call only: may ereport. Error memory_limit for a row that the budget has no room for.
     void add(const Datum* values, const bool* nulls);
@@ -38,16 +42,9 @@ class KeptRows {
     Row row(size_t i);
 
   private:
-    struct Column {
-        KeptColumn kept;
-        LabelRule label; // of an enum
-        bool is_enum;
-        int16 length;
-        bool by_value;
-    };
-    uint64_t hash(const Column& column, Datum value) const;
+    uint64_t hash(const KeptColumn& column, Datum value) const;
 
-    std::vector<Column> columns_;
+    std::vector<KeptColumn> columns_;
     std::vector<Datum> values_; // of the row that is added
     std::unique_ptr<bool[]> nulls_;
     Buffer<uint64_t> contents_;

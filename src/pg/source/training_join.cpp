@@ -33,7 +33,7 @@ void check_feature_type(const Source::Column& column, bool categorical) {
         require_category(column, "feature");
         return;
     }
-    if (pg_call([=] { return number_kind(type); }) != NumberKind::none) return;
+    if (column.number != NumberKind::none) return;
     const Oid collation = column.collation;
     const CategoryFault fault = pg_call([=] { return category_fault(type, collation); });
     const char* const or_else = fault == CategoryFault::none        ? ", name it in categorical"
@@ -106,8 +106,8 @@ int column_beside_target(const Source& source, const TrainingRequest& request, i
 }
 
 // Reals by their values, since their text may be rounded.
-ReadAs query_reading(Oid type) {
-    switch (pg_call([=] { return number_kind(type); })) {
+ReadAs query_reading(const Source::Column& column) {
+    switch (column.number) {
     case NumberKind::float4:
     case NumberKind::float8:
     case NumberKind::numeric:
@@ -120,7 +120,7 @@ ReadAs query_reading(Oid type) {
 int query_column(const Source& source, const TrainingRequest& request, int target) {
     const int column = column_beside_target(source, request, target, *request.query, "query");
     const Source::Column& found = source.columns()[column];
-    if (query_reading(found.type) == ReadAs::category) require_category(found, "query");
+    if (query_reading(found) == ReadAs::category) require_category(found, "query");
     return column;
 }
 
@@ -187,7 +187,7 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
     std::vector<ColumnRequest> requests{{roles.target, roles.target_is_label ? ReadAs::category : ReadAs::number}};
     for (const std::optional<int> column : {roles.weight, roles.holdout, roles.offset})
         if (column) requests.push_back({*column, ReadAs::number});
-    if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query].type)});
+    if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query])});
     if (roles.fold) requests.push_back({*roles.fold, ReadAs::category});
     for (size_t i = 0; i < roles.features.size(); i++)
         requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});

@@ -112,36 +112,23 @@ void Arguments::read_numbers(int i, const char* name, std::vector<double>& numbe
     }
 }
 
-namespace {
-
-// All parameters of a function, those of output among them.
-struct Declaration {
-    int count;
-    Oid* types;
-    char** names; // null where none has one
-    char* modes;  // null where all are of input
-};
-
-Declaration declaration_of(Oid function) {
-    const HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-    if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for function %u", function);
-    Declaration declared;
-    declared.count = get_func_arg_info(row, &declared.types, &declared.names, &declared.modes);
-    ReleaseSysCache(row);
-    return declared;
-}
-
-} // namespace
-
 NamedArguments::NamedArguments(FunctionCallInfo fcinfo) : arguments_(fcinfo) {
-    const Declaration declared = pg_call([=] { return declaration_of(fcinfo->flinfo->fn_oid); });
-    for (int i = 0; i < declared.count; i++)
-        if (!declared.modes || declared.modes[i] == PROARGMODE_IN)
-            parameters_.push_back({declared.names ? declared.names[i] : "", declared.types[i]});
+    Oid* types;
+    char **names, *modes; // null where none has a name, and where all are of input
+    const int count = pg_call([&] {
+        const Oid function = fcinfo->flinfo->fn_oid;
+        const HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+        if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for function %u", function);
+        const int declared = get_func_arg_info(row, &types, &names, &modes);
+        ReleaseSysCache(row);
+        return declared;
+    });
+    for (int i = 0; i < count; i++)
+        if (!modes || modes[i] == PROARGMODE_IN) parameters_.emplace_back(names ? names[i] : "", types[i]);
 }
 
 size_t NamedArguments::find(std::string_view name) const {
-    const auto has_name = [&](const Parameter& parameter) { return parameter.name == name; };
+    const auto has_name = [&](const auto& parameter) { return parameter.first == name; };
     return static_cast<size_t>(std::find_if(parameters_.begin(), parameters_.end(), has_name) - parameters_.begin());
 }
 

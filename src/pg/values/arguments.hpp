@@ -12,6 +12,12 @@ std::string text_of_numeric(Datum numeric);
 // Reads such a text where it is an integer of 64 bits.
 std::optional<int64> whole_number(std::string_view text);
 
+// Returns an argument as the function's result, NULL included.
+inline Datum argument_or_null(FunctionCallInfo fcinfo, int i) {
+    fcinfo->isnull = fcinfo->args[i].isnull;
+    return fcinfo->args[i].value;
+}
+
 // Reads arguments by position; names are for error messages.
 class Arguments {
   public:
@@ -53,7 +59,7 @@ class NamedArguments {
     // Tells whether the function has an argument of this name; the others below are for arguments that it has.
     bool has(std::string_view name) const { return find(name) < parameters_.size(); }
     bool is_null(const char* name) const { return arguments_.is_null(position(name)); }
-    Oid type(const char* name) const { return parameters_[position(name)].type; }
+    Oid type(const char* name) const { return parameters_[position(name)].second; }
 
     Datum datum(const char* name) const { return arguments_.datum(position(name), name); }
     std::string string(const char* name) const { return arguments_.string(position(name), name); }
@@ -67,16 +73,11 @@ class NamedArguments {
     std::optional<std::vector<std::string>> optional_columns(const char* name) const;
 
   private:
-    struct Parameter {
-        std::string name;
-        Oid type;
-    };
-
     size_t find(std::string_view name) const;
     int position(const char* name) const;
 
     Arguments arguments_;
-    std::vector<Parameter> parameters_; // of input
+    std::vector<std::pair<std::string, Oid>> parameters_; // names and types of those of input
 };
 
 } // namespace btml::pg

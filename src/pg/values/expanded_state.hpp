@@ -6,9 +6,9 @@
 // own, and contexts of the groups would make that quadratic. PostgreSQL takes a context for one object's, to delete it
 // with the object that a transition replaces, so a transition never replaces a state: it returns the one it was given.
 //
-// A content holds memory in Buffers only. It has a constructor from a MemoryBudget, append(const Content&,
-// RunContext&), flat_size(), flatten(std::byte*) noexcept, a static parse(bytes, MemoryBudget&, RunContext&) that
-// throws corrupt_model, and static names: type_name of the SQL type, what ("the rows") and too_large_hint for errors.
+// A content holds memory in Buffers only. It has a constructor from a MemoryBudget, append(const Content&),
+// flat_size(), flatten(std::byte*) noexcept and a static parse(bytes, MemoryBudget&) that throws corrupt_model; append
+// and parse take a RunContext& as well where they take long.
 #pragma once
 
 #include "pg/bridge/backend_context.hpp"
@@ -49,7 +49,12 @@ inline MemoryContext states_context(MemoryContext parent) {
     return AllocSetContextCreateInternal(parent, name, ALLOCSET_SMALL_MINSIZE, ALLOCSET_SMALL_INITSIZE, max_block);
 }
 
-template <class Content>
+// What errors call a state: its SQL type, what it holds, as "the rows", and what helps where that is too large.
+struct StateNames {
+    const char *type, *what, *too_large_hint;
+};
+
+template <class Content, const StateNames& names>
 class ExpandedState {
   public:
     // The state that argument 0 holds, ready to be changed: a new one for NULL.
@@ -74,7 +79,7 @@ class ExpandedState {
     static const Content& read(FunctionCallInfo fcinfo, std::optional<Content>& parsed, MemoryBudget& budget) {
         const Datum value = PG_GETARG_DATUM(0);
         if (const ExpandedState* const state = of(value)) {
-            budget.acquire(state->owned()->budget.used(), Content::what);
+            budget.acquire(state->owned()->budget.used(), names.what);
             return state->owned()->content;
         }
         return parsed.emplace(parse(datum_bytes(value), budget));
@@ -100,7 +105,7 @@ class ExpandedState {
     // Input and output of the SQL type: base64 of the flat form, or its bytes. Anybody may call them.
     static Datum input(const char* text) {
         BackendContext context;
-        return validated(decode_base64(text, Content::type_name, context));
+        return validated(decode_base64(text, names.type, context));
     }
     static Datum receive(StringInfo message) { return validated(message_bytes(message)); }
     static Datum output(Datum value) {
@@ -122,7 +127,10 @@ class ExpandedState {
 
     void append(const Content& other) {
         BackendContext context;
-        content().append(other, context);
+        if constexpr (requires { content().append(other, context); })
+            content().append(other, context);
+        else
+            content().append(other);
     }
 
     Owned* owned() { return std::launder(reinterpret_cast<Owned*>(storage_)); }
@@ -134,8 +142,8 @@ class ExpandedState {
         if (size > MaxAllocSize)
             ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                             errmsg("%s of one aggregate state need %" PRIu64 " bytes, a value may have %" PRIu64,
-                                   Content::what, size, uint64_t{MaxAllocSize}),
-                            errhint("%s", Content::too_large_hint)));
+                                   names.what, size, uint64_t{MaxAllocSize}),
+                            errhint("%s", names.too_large_hint)));
         return size;
     }
     static void flatten(ExpandedObjectHeader* header, void* result, Size size) {
@@ -153,10 +161,16 @@ class ExpandedState {
     static Content parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
         try {
             BackendContext context;
-            return Content::parse(bytes, budget, context);
+            if constexpr (!requires { Content::parse(bytes, budget, context); })
+                return Content::parse(bytes, budget);
+            else {
+                Content content = Content::parse(bytes, budget, context);
+                if constexpr (requires { content.options(); }) require_valid_text(content.options());
+                return content;
+            }
         } catch (const Error& error) {
             if (error.code() != ErrorCode::corrupt_model) throw;
-            throw Error(ErrorCode::corrupt_model, format("invalid %s value", Content::type_name), error.detail());
+            throw Error(ErrorCode::corrupt_model, format("invalid %s value", names.type), error.detail());
         }
     }
 

@@ -98,11 +98,8 @@ double RecordReader::category(size_t feature, Datum value) {
 }
 
 double RecordReader::number(size_t feature, Datum value) {
-    const NumberKind kind = attributes_[feature].number;
-    const PGFunction cast = attributes_[feature].time_cast;
     NumberColumn column{features_[feature].name.c_str()};
-    if (!cast && kind != NumberKind::numeric) return to_number(value, kind, &column);
-    return pg_call([=, &column] { return to_number(value, kind, &column, cast); });
+    return guarded_number(value, attributes_[feature].number, column, attributes_[feature].time_cast);
 }
 
 void RecordReader::read(Datum record, std::vector<double>& values) {

@@ -46,18 +46,15 @@ bool is_point_in_time(NumberKind kind) {
 }
 
 PGFunction time_cast(NumberKind from, NumberKind to) {
-    static constexpr struct {
-        NumberKind from, to;
-        PGFunction cast;
-    } casts[] = {
+    static constexpr std::tuple<NumberKind, NumberKind, PGFunction> casts[] = {
         {NumberKind::date, NumberKind::timestamptz, date_timestamptz},
         {NumberKind::timestamp, NumberKind::timestamptz, timestamp_timestamptz},
         {NumberKind::timestamp, NumberKind::date, timestamp_date},
         {NumberKind::timestamptz, NumberKind::timestamp, timestamptz_timestamp},
         {NumberKind::timestamptz, NumberKind::date, timestamptz_date},
     };
-    for (const auto& known : casts)
-        if (known.from == from && known.to == to) return known.cast;
+    for (const auto& [of, cast_to, cast] : casts)
+        if (of == from && cast_to == to) return cast;
     return nullptr;
 }
 

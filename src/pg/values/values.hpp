@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/numbers/number.hpp"
-#include "pg/bridge/postgres.hpp"
+#include "pg/bridge/guard.hpp"
 
 namespace btml::pg {
 
@@ -88,6 +88,12 @@ double number_of_cast(Datum value, PGFunction time_cast);
 // Does the same of what a cast makes of a point in time, unless it is null. May ereport.
 inline double to_number(Datum value, NumberKind kind, NumberColumn* column, PGFunction time_cast) {
     return time_cast ? number_of_cast(value, time_cast) : to_number(value, kind, column);
+}
+
+// Does the same outside of a pg_call, which it makes where it must.
+inline double guarded_number(Datum value, NumberKind kind, NumberColumn& column, PGFunction time_cast = nullptr) {
+    if (!time_cast && kind != NumberKind::numeric) return to_number(value, kind, &column);
+    return pg_call([=, &column] { return to_number(value, kind, &column, time_cast); });
 }
 
 // The bytes of a text, bytea, name or uuid. May ereport; they last as long as the value or the current memory context.

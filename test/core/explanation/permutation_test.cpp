@@ -26,8 +26,8 @@ double prediction_of(std::span<const double> point) {
     return point[0] + 0.25 * point[2];
 }
 
-std::vector<PermutedImportance> importance(const std::vector<double>& points, HoldoutMetric metric, int repeats,
-                                           uint64_t seed, const PointScorer& score) {
+std::vector<SampleMean> importance(const std::vector<double>& points, HoldoutMetric metric, int repeats, uint64_t seed,
+                                   const PointScorer& score) {
     QuietContext quiet;
     return permutation_importance({points, features, metric, 0.5, repeats, seed}, score, quiet);
 }
@@ -38,17 +38,17 @@ TEST(PermutationImportance, IsWhatIndependentValuesCost) {
         return HeldOutRow{prediction_of(std::span(points).subspan(row * features, features)), prediction_of(point), 1,
                           true};
     };
-    const std::vector<PermutedImportance> found = importance(points, HoldoutMetric::rmse, 20, 7, score);
+    const std::vector<SampleMean> found = importance(points, HoldoutMetric::rmse, 20, 7, score);
     // The difference of two independent uniform numbers has the variance 1/6.
-    EXPECT_NEAR(found[0].mean, std::sqrt(1 / 6.0), 0.01);
-    EXPECT_EQ(found[1].mean, 0);
-    EXPECT_EQ(found[1].std_error, 0);
-    EXPECT_NEAR(found[2].mean, 0.25 * std::sqrt(1 / 6.0), 0.0025);
-    EXPECT_GT(found[0].std_error.value(), 0);
-    EXPECT_LT(found[0].std_error.value(), 0.002);
-    EXPECT_EQ(importance(points, HoldoutMetric::rmse, 20, 7, score)[0].mean, found[0].mean);
-    EXPECT_NE(importance(points, HoldoutMetric::rmse, 20, 8, score)[0].mean, found[0].mean);
-    EXPECT_FALSE(importance(points, HoldoutMetric::rmse, 1, 7, score)[0].std_error);
+    EXPECT_NEAR(found[0].mean(), std::sqrt(1 / 6.0), 0.01);
+    EXPECT_EQ(found[1].mean(), 0);
+    EXPECT_EQ(found[1].std_error(), 0);
+    EXPECT_NEAR(found[2].mean(), 0.25 * std::sqrt(1 / 6.0), 0.0025);
+    EXPECT_GT(found[0].std_error().value(), 0);
+    EXPECT_LT(found[0].std_error().value(), 0.002);
+    EXPECT_EQ(importance(points, HoldoutMetric::rmse, 20, 7, score)[0].mean(), found[0].mean());
+    EXPECT_NE(importance(points, HoldoutMetric::rmse, 20, 8, score)[0].mean(), found[0].mean());
+    EXPECT_FALSE(importance(points, HoldoutMetric::rmse, 1, 7, score)[0].std_error());
 }
 
 // A metric of which more is better has a positive importance, too; a feature that misleads has a negative one.
@@ -60,8 +60,8 @@ TEST(PermutationImportance, HasTheSignOfWorse) {
             return HeldOutRow{target ? 1.0 : 0.0, predicted ? 0.9 : 0.1, 1, target == predicted};
         };
         for (const HoldoutMetric metric : {HoldoutMetric::accuracy, HoldoutMetric::auc})
-            EXPECT_NEAR(importance(points, metric, 5, 1, score)[0].mean, misleads ? -0.5 : 0.5, 0.05);
-        EXPECT_EQ(importance(points, HoldoutMetric::log_loss, 5, 1, score)[0].mean > 0, !misleads);
+            EXPECT_NEAR(importance(points, metric, 5, 1, score)[0].mean(), misleads ? -0.5 : 0.5, 0.05);
+        EXPECT_EQ(importance(points, HoldoutMetric::log_loss, 5, 1, score)[0].mean() > 0, !misleads);
     }
 }
 
@@ -85,9 +85,9 @@ TEST(PermutationImportance, NeedsBothLabelsForRanks) {
 TEST(PermutationImportance, OneRowHasNoOtherValues) {
     const std::vector<double> points = {1, 2, 3};
     const PointScorer score = [](std::span<const double> point, size_t) { return HeldOutRow{1, point[0], 1, true}; };
-    for (const PermutedImportance& found : importance(points, HoldoutMetric::mae, 3, 1, score)) {
-        EXPECT_EQ(found.mean, 0);
-        EXPECT_EQ(found.std_error, 0);
+    for (const SampleMean& found : importance(points, HoldoutMetric::mae, 3, 1, score)) {
+        EXPECT_EQ(found.mean(), 0);
+        EXPECT_EQ(found.std_error(), 0);
     }
 }
 

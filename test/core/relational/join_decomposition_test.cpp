@@ -44,7 +44,7 @@ void expect_join_tree(const JoinDecomposition& found, const Attributes& attribut
     std::map<int, int> occurrences, edges; // of each attribute
     for (size_t t = 0; t < all.size(); t++) {
         for (int attribute : all[t]) occurrences[attribute]++;
-        const JoinDecomposition::Node& node = found.nodes[t];
+        const JoinTree::Node& node = found.nodes[t];
         if (node.parent < 0) {
             EXPECT_EQ(found.order.back(), static_cast<int>(t));
             EXPECT_TRUE(node.separator.empty());

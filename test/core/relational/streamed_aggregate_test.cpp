@@ -22,7 +22,7 @@ std::pair<double, double> extrema(const StreamedJoinTest& test, const std::set<i
 // Of the rows with partners below, those are kept that are in the join, and what no table read before could tell of.
 void expect_counts(const StreamedJoinTest& test, const BruteForce& brute, const StreamedAggregate& result) {
     for (int t = 0; t <= test.plan.root(); t++) {
-        const StreamedCounts counts = result.counts(t);
+        const StreamedReport counts = result.report(t);
         if (counts.rows_read == 0) continue; // it was not needed
         EXPECT_EQ(counts.rows_read, test.rows[t].size());
         EXPECT_LE(counts.rows_kept, brute.kept[t].size());
@@ -32,7 +32,7 @@ void expect_counts(const StreamedJoinTest& test, const BruteForce& brute, const 
         for (size_t m = 0; m < table.measured.size(); m++) {
             const auto [max_joined, min_joined] = extrema(test, brute.joined[t], t, table.measured[m]);
             const auto [max_kept, min_kept] = extrema(test, brute.kept[t], t, table.measured[m]);
-            const StreamedRange range = result.range(t, m);
+            const StreamedRange range = result.report(t).ranges[m];
             EXPECT_TRUE(range.finite);
             EXPECT_GE(range.max_abs, max_joined);
             EXPECT_LE(range.max_abs, max_kept * (1 + 1e-14));

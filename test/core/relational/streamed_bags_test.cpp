@@ -367,8 +367,8 @@ TEST(StreamedBags, AreNotInMemory) {
     Streamed run(test, context);
     EXPECT_STREQ(run.run(), nullptr);
     EXPECT_TRUE(run.aggregate->cell(0, 1).integer == 216'000);
-    EXPECT_EQ(run.aggregate->counts(3).rows_read, 216'000U);
-    EXPECT_EQ(run.aggregate->counts(0).rows_read, 3'600U);
+    EXPECT_EQ(run.aggregate->report(3).rows_read, 216'000U);
+    EXPECT_EQ(run.aggregate->report(0).rows_read, 3'600U);
     EXPECT_LT(context.memory().used(), 10'000U);
     for (uint64_t limit = 0; limit < 500'000; limit += 20'000) {
         QuietContext small(1, limit);
@@ -482,7 +482,7 @@ StreamedJoinTest cycles_of_5(uint64_t seed, double& expected) {
     for (int node = 0; node < static_cast<int>(attributes.size()); node++) {
         StreamedTable& table = test.plan.tables[place[node]];
         table.columns.assign(attributes[node].size(), StreamedType::integer);
-        const JoinDecomposition::Node& in_tree = found.nodes[node];
+        const JoinTree::Node& in_tree = found.nodes[node];
         if (in_tree.parent >= 0) {
             table.key = columns_of(node, in_tree.separator);
             test.plan.tables[place[in_tree.parent]].children.push_back(
@@ -533,7 +533,7 @@ TEST(StreamedBags, ChainsAreCountedInParts) {
             if (threads == 1) bits = bits_of(test, *run.aggregate);
             EXPECT_EQ(bits_of(test, *run.aggregate), bits) << threads;
             for (const StreamedBag& bag : test.plan.bags) {
-                const StreamedCounts counts = run.aggregate->counts(bag.table);
+                const StreamedReport counts = run.aggregate->report(bag.table);
                 EXPECT_GT(counts.rows_read, 5'000U);
                 EXPECT_GT(counts.bytes, 0U);
             }
@@ -553,7 +553,7 @@ TEST(StreamedBags, HaveTheSameBitsForAnyNumberOfThreads) {
             const std::vector<uint64_t> bits = bits_of(test, *run.aggregate);
             if (threads == 1) expected = bits;
             EXPECT_EQ(bits, expected) << threads;
-            EXPECT_GT(run.aggregate->counts(test.plan.bags[0].table).rows_read, 10'000U);
+            EXPECT_GT(run.aggregate->report(test.plan.bags[0].table).rows_read, 10'000U);
         }
     }
 }

@@ -140,19 +140,19 @@ TEST(StreamedLimits, NumbersThatAreNotFinite) {
 TEST(StreamedLimits, RangesAreOnTheSafeSide) {
     OneTable integer = integer_sum({integers({INT64_MIN}), integers({3}), integers({0}), {null_value()}});
     EXPECT_EQ(integer.refused(), nullptr);
-    const StreamedRange range = integer.run->aggregate->range(0, 0);
+    const StreamedRange range = integer.run->aggregate->report(0).ranges[0];
     EXPECT_GE(range.max_abs, 9223372036854775808.0);
     EXPECT_LE(range.max_abs, 9223372036854780000.0);
     EXPECT_EQ(range.min_abs, 3);
     OneTable numbers = number(CellKind::number_max, {2, -std::numeric_limits<double>::infinity(), -0.5});
     EXPECT_EQ(numbers.refused(), nullptr);
-    EXPECT_FALSE(numbers.run->aggregate->range(0, 0).finite);
-    EXPECT_EQ(numbers.run->aggregate->range(0, 0).max_abs, 2);
-    EXPECT_EQ(numbers.run->aggregate->range(0, 0).min_abs, 0.5);
+    EXPECT_FALSE(numbers.run->aggregate->report(0).ranges[0].finite);
+    EXPECT_EQ(numbers.run->aggregate->report(0).ranges[0].max_abs, 2);
+    EXPECT_EQ(numbers.run->aggregate->report(0).ranges[0].min_abs, 0.5);
     OneTable tiny = decimal(CellKind::decimal_sum, {{decimal_value(1, RowBatch::max_scale)}});
     EXPECT_EQ(tiny.refused(), nullptr);
-    EXPECT_GT(tiny.run->aggregate->range(0, 0).min_abs, 0);
-    EXPECT_LT(tiny.run->aggregate->range(0, 0).min_abs, 1e-300);
+    EXPECT_GT(tiny.run->aggregate->report(0).ranges[0].min_abs, 0);
+    EXPECT_LT(tiny.run->aggregate->report(0).ranges[0].min_abs, 1e-300);
 }
 
 // Whoever knows from the first rows that the result is of no use reads no further.
@@ -160,7 +160,7 @@ TEST(StreamedLimits, RangesEndARunEarly) {
     OneTable table = integer_sum(Rows(3 * RowBatch::max_rows, integers({7})));
     int batches = 0;
     const auto widened = [&] {
-        EXPECT_EQ(table.run->aggregate->range(0, 0).max_abs, 7);
+        EXPECT_EQ(table.run->aggregate->report(0).ranges[0].max_abs, 7);
         if (++batches == 2) throw CannotDecide{"wide"};
     };
     EXPECT_THROW(table.run->aggregate->run(widened), CannotDecide);
@@ -191,8 +191,8 @@ TEST(StreamedLimits, NothingIsReadInVain) {
         Streamed run(test, context);
         EXPECT_EQ(run.run(), nullptr);
         const bool needed = join == StreamedJoin::left || join == StreamedJoin::anti;
-        EXPECT_EQ(run.aggregate->counts(1).rows_read, needed ? 10U : 0U);
-        EXPECT_EQ(run.aggregate->counts(2).rows_read, needed ? 10U : 0U);
+        EXPECT_EQ(run.aggregate->report(1).rows_read, needed ? 10U : 0U);
+        EXPECT_EQ(run.aggregate->report(2).rows_read, needed ? 10U : 0U);
         ASSERT_EQ(run.aggregate->groups(), 1U);
         EXPECT_TRUE(run.aggregate->cell(0, 0).integer == (needed ? 10 : 0));
         EXPECT_EQ(run.aggregate->cell(0, 1).absent, !needed);
@@ -208,14 +208,14 @@ TEST(StreamedLimits, KeysAreHandedOn) {
         const StreamedJoinTest few = two_children(join, 3, 100'000);
         Streamed run(few, context);
         EXPECT_EQ(run.run(), nullptr);
-        EXPECT_EQ(run.aggregate->counts(1).rows_read, 100'000U);
-        EXPECT_EQ(run.aggregate->counts(1).rows_kept, needed ? 3U : 100'000U);
-        EXPECT_EQ(run.aggregate->counts(1).keys, needed ? 3U : 100'000U);
+        EXPECT_EQ(run.aggregate->report(1).rows_read, 100'000U);
+        EXPECT_EQ(run.aggregate->report(1).rows_kept, needed ? 3U : 100'000U);
+        EXPECT_EQ(run.aggregate->report(1).keys, needed ? 3U : 100'000U);
     }
     StreamedJoinTest most = two_children(StreamedJoin::inner, 30'000, 100'000);
     Streamed run(most, context);
     EXPECT_EQ(run.run(), nullptr);
-    EXPECT_GT(run.aggregate->counts(1).rows_kept, 30'000U);
+    EXPECT_GT(run.aggregate->report(1).rows_kept, 30'000U);
     EXPECT_TRUE(run.aggregate->cell(0, 0).integer == 30'000);
 }
 

@@ -108,9 +108,9 @@ TEST(FoldLabels, InOneFoldAloneAreFound) {
             for (size_t fold = 0; fold < of.folds; fold++)
                 if (of.of_fold[fold].count(label) && !of.others[fold].count(label))
                     expected.push_back(format("label %zu in fold %zu", label, fold));
-        for (const LoneLabel& of_fold :
+        for (const auto& [label, fold] :
              check_labels(dataset_of(of, context), folds_of(of, context), HoldoutMetric::log_loss, context))
-            lone.push_back(of_fold.label + " in " + of_fold.fold);
+            lone.push_back(label + " in " + fold);
         EXPECT_EQ(lone, expected) << seed;
         found += lone.size();
     }

@@ -49,11 +49,9 @@ constexpr char shape_rules[] =
     ".btml-plot .cell{fill:currentColor;stroke:none;shape-rendering:crispEdges}"
     ".btml-plot .cells{shape-rendering:crispEdges;stroke-dasharray:none}";
 
-struct Colour {
-    double red, green, blue;
-};
-constexpr Colour shades[] = {{78, 94, 212},   {120, 80, 206}, {164, 72, 184}, {208, 84, 150},
-                             {236, 112, 110}, {247, 152, 72}, {250, 205, 72}};
+// Red, green and blue.
+constexpr double shades[][3] = {{78, 94, 212},   {120, 80, 206}, {164, 72, 184}, {208, 84, 150},
+                                {236, 112, 110}, {247, 152, 72}, {250, 205, 72}};
 
 } // namespace
 
@@ -72,8 +70,8 @@ std::string shade_colour(double share) {
     const size_t part = std::min(static_cast<size_t>(place), parts - 1);
     const double rest = place - static_cast<double>(part);
     const auto mix = [&](double a, double b) { return static_cast<int>(std::lround(a + rest * (b - a))); };
-    const Colour &a = shades[part], &b = shades[part + 1];
-    return format("#%02x%02x%02x", mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue));
+    const auto &a = shades[part], &b = shades[part + 1];
+    return format("#%02x%02x%02x", mix(a[0], b[0]), mix(a[1], b[1]), mix(a[2], b[2]));
 }
 
 size_t shade_of(double share) {

@@ -10,16 +10,11 @@ struct Point {
     double x, y;
 };
 
-// A text that is escaped when it is written.
-struct Text {
-    std::string_view clean;
-};
-
 class Svg {
   public:
     explicit Svg(RunContext& context) : context_(context), text_(context.memory(), "a picture") {}
 
-    // Writes markup, numbers and texts, one after the other.
+    // Writes markup, numbers and texts that are escaped(), one after the other.
     template <class... Parts>
     Svg& put(const Parts&... parts) {
         (write(parts), ...);
@@ -33,7 +28,6 @@ class Svg {
   private:
     void write(char c) { text_.push_back(c); }
     void write(double x);
-    void write(Text text) { write(std::string_view(escaped(text.clean))); }
     void write(std::string_view markup);
     void write(const char* markup) { write(std::string_view(markup)); }
     void write(const std::string& markup) { write(std::string_view(markup)); }

@@ -34,35 +34,29 @@ std::vector<Run> cut(LayerRows rows, Canvas& canvas, const Has& has, const Add& 
     return runs;
 }
 
-// Collects vertices of one pixel: what makes its outline is kept in the order in which it came.
-class PixelColumn {
-  public:
-    explicit PixelColumn(Run& run) : run_(run) {}
+bool is_same_pixel(double a, double b) {
+    return std::floor(a) == std::floor(b);
+}
 
-    static bool same(double a, double b) { return std::floor(a) == std::floor(b); }
-
-    // The last `count` vertices of the run are those of its last pixel.
-    void add(Vertex vertex, size_t& count) {
-        if (count > 0 && !same(run_.back().along, vertex.along)) count = 0;
-        run_.push_back(vertex);
-        if (++count < 5) return;
-        const auto begin = run_.end() - 5;
-        auto lowest = begin, highest = begin;
-        for (auto v = begin; v != run_.end(); ++v) {
-            if (v->low < lowest->low) lowest = v;
-            if (v->low > highest->low) highest = v;
-        }
-        for (auto v = begin + 1; v != run_.end() - 1; ++v) {
-            if (v == lowest || v == highest) continue;
-            run_.erase(v);
-            count--;
-            return;
-        }
+// Adds a vertex to a run, the last `count` vertices of which are those of its last pixel: of these, what makes their
+// outline is kept in the order in which it came.
+void add_outline(Vertex vertex, Run& run, size_t& count) {
+    if (count > 0 && !is_same_pixel(run.back().along, vertex.along)) count = 0;
+    run.push_back(vertex);
+    if (++count < 5) return;
+    const auto begin = run.end() - 5;
+    auto lowest = begin, highest = begin;
+    for (auto v = begin; v != run.end(); ++v) {
+        if (v->low < lowest->low) lowest = v;
+        if (v->low > highest->low) highest = v;
     }
-
-  private:
-    Run& run_;
-};
+    for (auto v = begin + 1; v != run.end() - 1; ++v) {
+        if (v == lowest || v == highest) continue;
+        run.erase(v);
+        count--;
+        return;
+    }
+}
 
 void draw_steps_to(Vertex from, Vertex to, bool steps, double Vertex::*side, Canvas& canvas) {
     if (steps) canvas.svg.put_point('L', canvas.frame.place(to.along, from.*side));
@@ -82,7 +76,7 @@ std::vector<Run> curve_runs(LayerRows rows, Canvas& canvas) {
                 return;
             }
             if (run.empty()) count = 0;
-            PixelColumn(run).add({along, y, y}, count);
+            add_outline({along, y, y}, run, count);
         });
 }
 
@@ -92,7 +86,7 @@ std::vector<Run> band_runs(LayerRows rows, Canvas& canvas) {
         [&](uint32_t row) { return canvas.rows.has(row, Part::lower) && canvas.rows.has(row, Part::upper); },
         [&](uint32_t row, double along, bool dense, Run& run) {
             const double low = canvas.y(row, Part::lower), high = canvas.y(row, Part::upper);
-            if (!dense || run.empty() || !PixelColumn::same(run.back().along, along)) {
+            if (!dense || run.empty() || !is_same_pixel(run.back().along, along)) {
                 run.push_back({along, low, high});
                 return;
             }

@@ -19,8 +19,13 @@ struct TextLabel {
 };
 
 struct ValueRange {
-    double low, high; // low ≤ high
+    double low = std::numeric_limits<double>::infinity(), high = -low; // low > high: it is empty
 
+    void add(double value) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+    }
+    bool is_empty() const { return low > high; }
     double share(double value) const { return low < high ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5; }
 };
 

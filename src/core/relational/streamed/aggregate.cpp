@@ -21,14 +21,13 @@ class StreamedAggregate::Implementation {
           sources_(std::move(sources)),
           context_(context),
           messages_(plan.tables.size()),
-          counts_(plan.tables.size()),
-          ranges_(plan.tables.size()),
+          reports_(plan.tables.size()),
           empty_(plan.tables.size(), false),
           bag_rows_(plan_, context),
           order_(bag_rows_.order()),
           held_(plan.tables.size()),
           nested_(plan.tables.size()) {
-        for (size_t t = 0; t < plan_.tables.size(); t++) ranges_[t].resize(plan_.tables[t].measured.size());
+        for (size_t t = 0; t < plan_.tables.size(); t++) reports_[t].ranges.resize(plan_.tables[t].measured.size());
     }
 
     void run(const std::function<void()>& widened) {
@@ -48,8 +47,7 @@ class StreamedAggregate::Implementation {
     }
 
     const Message& result() const { return *messages_.back(); }
-    StreamedRange range(int table, size_t measured) const { return ranges_[table][measured]; }
-    StreamedCounts counts(int table) const { return counts_[table]; }
+    const StreamedReport& report(int table) const { return reports_[table]; }
 
   private:
     static const StreamedPlan& checked(const StreamedPlan& plan) {
@@ -111,22 +109,19 @@ class StreamedAggregate::Implementation {
         for (const StreamedChild& child : plan_.tables[table].children)
             children.push_back(messages_[child.table].get());
         TablePass pass(plan_, table, std::move(children), *messages_[table], context_.memory());
-        for (const KeyFilter& filter : filters_of(table)) pass.filter(filter, context_.memory());
+        add_filters(table, pass);
         read_rows(table, pass);
         finish(table);
-        counts_[table].rows_read = pass.rows_read();
-        counts_[table].rows_kept = pass.rows_kept();
-        ranges_[table] = pass.ranges();
+        reports_[table].rows_read = pass.rows_read();
+        reports_[table].rows_kept = pass.rows_kept();
+        reports_[table].ranges = pass.ranges();
     }
 
     void pass_bag(int table) {
         const std::unique_ptr<const BagInput> bag = input_of(table);
         BagPass pass(plan_, *bag, *messages_[table], context_);
         pass.add();
-        for (const auto& [of, report] : pass.reports()) {
-            counts_[of] = report.counts;
-            ranges_[of] = report.ranges;
-        }
+        for (const auto& [of, report] : pass.reports()) reports_[of] = report;
         finish(table);
     }
 
@@ -157,10 +152,10 @@ class StreamedAggregate::Implementation {
                !child.key.empty() && (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
     }
 
-    // The messages that wait for ancestors of the table, and whose keys its rows have in columns of their own: where
-    // a key is missing, the ancestor's rows that a row of the table would be joined to are in no row of the join.
-    std::vector<KeyFilter> filters_of(int table) const {
-        std::vector<KeyFilter> filters;
+    // Filters rows by the messages that wait for ancestors of the table, and whose keys the rows have in columns of
+    // their own: where a key is missing, the ancestor's rows that a row of the table would be joined to are in no row
+    // of the join.
+    void add_filters(int table, TablePass& pass) const {
         std::map<int, int> columns;
         for (int column : plan_.tables[table].key) columns[column] = column;
         for (int below = table; order_.parent(below).edge; below = order_.parent(below).table) {
@@ -169,19 +164,19 @@ class StreamedAggregate::Implementation {
                 const auto is_shared = [&](int column) { return columns.count(column) > 0; };
                 if (!hands_keys_on(child, table) || !std::all_of(child.key.begin(), child.key.end(), is_shared))
                     continue;
-                KeyFilter& filter = filters.emplace_back(KeyFilter{messages_[child.table].get(), {}});
-                for (int column : child.key) filter.columns.push_back(columns.at(column));
+                std::vector<int> shared;
+                for (int column : child.key) shared.push_back(columns.at(column));
+                pass.filter(*messages_[child.table], shared, context_.memory());
             }
         }
-        return filters;
     }
 
     // To be called when a table's pass is over: its parent finds the entries of its message from now on.
     void finish(int table) {
         Message& own = *messages_[table];
         if (table != plan_.root()) own.finish(context_);
-        counts_[table].keys = own.entries();
-        counts_[table].bytes += own.bytes();
+        reports_[table].keys = own.entries();
+        reports_[table].bytes += own.bytes();
     }
 
     // Holds the rows that are to be held before a pass. False: the table is not needed.
@@ -203,8 +198,8 @@ class StreamedAggregate::Implementation {
             held_[table]->append(batch);
             context_.worked(batch.rows * of.columns.size());
         }
-        counts_[table].rows_read = held_[table]->rows();
-        counts_[table].bytes = held_[table]->bytes();
+        reports_[table].rows_read = held_[table]->rows();
+        reports_[table].bytes = held_[table]->bytes();
         if (held_[table]->rows() == 0) note_empty(table);
         if (!plan_.bags.empty()) bag_rows_.add_table(table, *held_[table]);
     }
@@ -231,7 +226,7 @@ class StreamedAggregate::Implementation {
                              const std::vector<const uint32_t*>& known = {}, const uint32_t* numbers = nullptr) {
             rows.add(columns, count, context, known, numbers);
             if (rows.ranges().empty()) return;
-            ranges_[table] = rows.ranges();
+            reports_[table].ranges = rows.ranges();
             (*widened_)();
         };
         if (held_[table]) {
@@ -295,8 +290,7 @@ class StreamedAggregate::Implementation {
     RunContext& context_;
     const std::function<void()>* widened_ = nullptr; // while it runs
     std::vector<std::unique_ptr<Message>> messages_; // of the tables so far whose parents are still to come
-    std::vector<StreamedCounts> counts_;
-    std::vector<std::vector<StreamedRange>> ranges_;
+    std::vector<StreamedReport> reports_;
     std::vector<bool> empty_; // the message of the table is known to be
     BagRows bag_rows_;
     const BagOrder& order_;
@@ -331,12 +325,8 @@ StreamedCell StreamedAggregate::cell(uint64_t group, size_t query) const {
     return read_cell(layout.kinds[query], result.entry(static_cast<uint32_t>(group)) + layout.cells[query]);
 }
 
-StreamedRange StreamedAggregate::range(int table, size_t measured) const {
-    return implementation_->range(table, measured);
-}
-
-StreamedCounts StreamedAggregate::counts(int table) const {
-    return implementation_->counts(table);
+const StreamedReport& StreamedAggregate::report(int table) const {
+    return implementation_->report(table);
 }
 
 } // namespace btml::relational

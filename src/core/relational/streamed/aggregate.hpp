@@ -35,9 +35,10 @@ struct StreamedRange {
     bool finite = true; // neither NaN nor an infinity
 };
 
-// What became of one table, for people.
-struct StreamedCounts {
-    uint64_t rows_read = 0, rows_kept = 0, keys = 0, bytes = 0;
+// What became of one table, for people and for bounds.
+struct StreamedReport {
+    uint64_t rows_read = 0, rows_kept = 0, keys = 0, bytes = 0; // keys, bytes: of its message
+    std::vector<StreamedRange> ranges;                          // of its measured columns
 };
 
 class StreamedAggregate {
@@ -60,8 +61,7 @@ class StreamedAggregate {
     // Returns the value that a query of the root has in a group.
     StreamedCell cell(uint64_t group, size_t query) const;
 
-    StreamedRange range(int table, size_t measured) const;
-    StreamedCounts counts(int table) const;
+    const StreamedReport& report(int table) const;
 
   private:
     class Implementation;

@@ -47,10 +47,10 @@ class BagPass::Worker {
                        });
     }
 
-    void report(std::map<int, BagReport>& reports) const {
-        BagReport& of = reports[bag_.table];
-        of.counts.rows_read += pass_->rows_read();
-        of.counts.rows_kept += pass_->rows_kept();
+    void report(std::map<int, StreamedReport>& reports) const {
+        StreamedReport& of = reports[bag_.table];
+        of.rows_read += pass_->rows_read();
+        of.rows_kept += pass_->rows_kept();
         of.ranges.resize(pass_->ranges().size());
         for (size_t m = 0; m < of.ranges.size(); m++) widen(of.ranges[m], pass_->ranges()[m]);
         for (const Nested& nested : nested_)
@@ -69,9 +69,9 @@ class BagPass::Worker {
             max_bytes = std::max(max_bytes, message->bytes());
             return message->entries() > 0;
         }
-        void report(std::map<int, BagReport>& reports) const {
+        void report(std::map<int, StreamedReport>& reports) const {
             worker->report(reports);
-            StreamedCounts& of = reports[worker->bag_.table].counts;
+            StreamedReport& of = reports[worker->bag_.table];
             of.keys += keys;
             of.bytes = std::max(of.bytes, max_bytes);
         }

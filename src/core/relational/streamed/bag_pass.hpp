@@ -19,12 +19,6 @@ struct BagInput {
     std::vector<std::unique_ptr<const BagInput>> nested{}; // by child; null where one is not
 };
 
-// What people and bounds want to know of a bag, or of one nested in it.
-struct BagReport {
-    StreamedCounts counts; // keys, bytes: of the nested bag's message
-    std::vector<StreamedRange> ranges;
-};
-
 class BagPass {
   public:
     // own: the bag's message, which gets the same bits for any number of threads.
@@ -32,8 +26,8 @@ class BagPass {
 
     void add();
 
-    // By table: what became of the bag and those nested in it.
-    const std::map<int, BagReport>& reports() const { return reports_; }
+    // By table: what became of the bag and those nested in it; keys and bytes are those of nested ones.
+    const std::map<int, StreamedReport>& reports() const { return reports_; }
 
   private:
     class Worker;
@@ -49,7 +43,7 @@ class BagPass {
     Message& own_;
     RunContext& context_;
     std::vector<Key> bounds_; // of chunks
-    std::map<int, BagReport> reports_;
+    std::map<int, StreamedReport> reports_;
 };
 
 } // namespace btml::relational

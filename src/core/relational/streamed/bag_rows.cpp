@@ -112,7 +112,7 @@ uint64_t BagRows::number(int child) {
     Buffer<RowId> numbers(context_.memory(), what);
     SortedRelation relation = sorted_relation(*edge.bag, edge.table, context_, &numbers);
     const uint64_t count = relation.rows;
-    numbered_.insert_or_assign(child, NumberedRows{std::move(relation), std::move(numbers)});
+    numbered_.insert_or_assign(child, std::pair(std::move(relation), std::move(numbers)));
     return count;
 }
 
@@ -137,7 +137,7 @@ BagJoin BagRows::join_of(const StreamedBag& bag) {
         if (numbered == numbered_.end())
             to_sort.push_back(r);
         else
-            relations[r] = std::move(numbered->second.relation);
+            relations[r] = std::move(numbered->second.first);
         if (is_child) numbered_.erase(table);
     }
     ThreadTeam team(context_, static_cast<int>(to_sort.size()));

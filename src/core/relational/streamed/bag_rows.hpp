@@ -83,18 +83,13 @@ class BagRows {
     // Numbers the keys of such a message, after the table was added. Returns how many there are.
     uint64_t number(int child);
     // The numbers of the table's rows; rows without a key have the number of keys.
-    Buffer<RowId>& numbers_of_rows(int child) { return numbered_.at(child).of_rows; }
+    Buffer<RowId>& numbers_of_rows(int child) { return numbered_.at(child).second; }
     const BagOrder& order() const { return order_; }
     BagJoin join_of(const StreamedBag& bag);
     // Gives back all memory.
     void clear();
 
   private:
-    struct NumberedRows {
-        SortedRelation relation;
-        Buffer<RowId> of_rows;
-    };
-
     SortedRelation sorted_relation(const StreamedBag& bag, int table, RunContext& context,
                                    Buffer<RowId>* numbers = nullptr) const;
 
@@ -102,9 +97,9 @@ class BagRows {
     const BagOrder order_;
     RunContext& context_;
     RowBlocks blocks_;
-    std::map<int, IntegerDictionary> dictionaries_; // by attribute
-    std::vector<Table> tables_;                     // keys only
-    std::map<int, NumberedRows> numbered_;          // by child
+    std::map<int, IntegerDictionary> dictionaries_;                    // by attribute
+    std::vector<Table> tables_;                                        // keys only
+    std::map<int, std::pair<SortedRelation, Buffer<RowId>>> numbered_; // by child: the rows, and numbers_of_rows()
 };
 
 } // namespace btml::relational

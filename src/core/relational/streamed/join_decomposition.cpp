@@ -85,7 +85,7 @@ JoinDecomposition decompose_join(const std::vector<std::vector<int>>& attributes
     if (root < 0) root = static_cast<int>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
     JoinTree tree = reroot(build_join_tree(edges), root);
     append_after_children(tree, sizes, root, result.order);
-    for (JoinTree::Node& node : tree.nodes) result.nodes.push_back({node.parent, std::move(node.separator)});
+    result.nodes = std::move(tree.nodes);
     return result;
 }
 

@@ -2,18 +2,15 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
+#include "core/relational/join/join_tree.hpp"
 
 #include <vector>
 
 namespace btml::relational {
 
 struct JoinDecomposition {
-    struct Node {
-        int parent = -1;            // -1: the root
-        std::vector<int> separator; // all attributes shared with the parent, ascending; none: a Cartesian product
-    };
-    std::vector<Node> nodes; // the tables, then the bags
-    std::vector<int> order;  // children before parents, the root last; of siblings the ones with fewer rows first
+    std::vector<JoinTree::Node> nodes; // the tables, then the bags
+    std::vector<int> order; // children before parents, the root last; of siblings the ones with fewer rows first
     std::vector<std::vector<int>> bags; // of a cyclic join: the attributes of each, ascending
     std::vector<double> bag_bounds;     // the AGM bounds on their rows, by the rows of the tables
     double width = 1;                   // the fractional hypertree width

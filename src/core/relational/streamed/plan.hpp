@@ -10,12 +10,17 @@
 #include "core/base/serial.hpp"
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace btml::relational {
 
 // What a column of rows holds. A decimal is a mantissa and a scale: mantissa · 10^(−scale).
 enum class StreamedType : uint8_t { integer, number, decimal };
+
+constexpr StreamedType last_of(StreamedType) {
+    return StreamedType::decimal;
+}
 
 // How the values of a query add up over rows. Integers and decimals are exact in 128 bits; what does not fit ends the
 // run with CannotDecide. The sum of no rows is `absent`.
@@ -34,6 +39,9 @@ enum class CellKind : uint8_t {
     decimal_max_product, // of products of decimals; a negative factor cannot be decided, nor a product that is 0
 };
 
+constexpr CellKind last_of(CellKind) {
+    return CellKind::decimal_max_product;
+}
 constexpr bool is_extremum(CellKind kind) {
     return kind >= CellKind::integer_min;
 }
@@ -45,6 +53,9 @@ enum class StreamedJoin : uint8_t {
     semi, // rows with a partner stay, each once
     anti, // rows without a partner stay
 };
+constexpr StreamedJoin last_of(StreamedJoin) {
+    return StreamedJoin::anti;
+}
 
 // The part of a query that is about a table and those below it. Row by row, its value is the product of the factors and
 // of the children's cells, or their sum where other extrema are asked for (min-plus and max-plus); rows where a factor
@@ -58,6 +69,10 @@ struct StreamedQuery {
     // take integer_sum. An extremum has a factor or a child's query of its kind; of numbers, just one of them.
     std::vector<int> children;
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.kind, self.factors, self.present, self.conditions, self.children);
+    }
     friend bool operator==(const StreamedQuery&, const StreamedQuery&) = default;
 };
 
@@ -66,6 +81,10 @@ struct StreamedChild {
     StreamedJoin join = StreamedJoin::inner;
     std::vector<int> key; // columns of this table, paired with the child's key
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.table, self.join, self.key);
+    }
     friend bool operator==(const StreamedChild&, const StreamedChild&) = default;
 };
 
@@ -78,6 +97,10 @@ struct StreamedTable {
     std::vector<int> measured;          // columns whose extrema over the rows that found partners are asked for
     bool held = false; // its rows are kept until the end, since a bag reads them before they are passed on
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.columns, self.key, self.groups, self.children, self.queries, self.measured, self.held);
+    }
     friend bool operator==(const StreamedTable&, const StreamedTable&) = default;
 };
 
@@ -86,6 +109,10 @@ struct StreamedBag {
     int table = 0; // its place among the tables: its columns are its attributes, in this order
     std::vector<int> attributes;
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.table, self.attributes);
+    }
     friend bool operator==(const StreamedBag&, const StreamedBag&) = default;
 };
 
@@ -104,6 +131,10 @@ struct StreamedPlan {
     // Throws corrupt_model unless every number is within its bounds.
     static StreamedPlan read(Reader& reader);
 
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.tables, self.bags, self.attributes);
+    }
     friend bool operator==(const StreamedPlan&, const StreamedPlan&) = default;
 };
 

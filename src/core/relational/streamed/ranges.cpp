@@ -6,10 +6,8 @@ namespace btml::relational {
 
 namespace {
 
-// An interval that has an absolute value in it.
-struct Bounds {
-    double low, high;
-};
+// The ends of an interval that has an absolute value in it.
+using Bounds = std::pair<double, double>;
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -17,7 +15,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 Bounds around(double x, int roundings) {
     Bounds bounds{x, x};
     for (int i = 0; i < roundings; i++)
-        bounds = {std::nextafter(bounds.low, 0.0), std::nextafter(bounds.high, infinite)};
+        bounds = {std::nextafter(bounds.first, 0.0), std::nextafter(bounds.second, infinite)};
     return bounds;
 }
 
@@ -36,12 +34,13 @@ Bounds bounds_of(WideInteger mantissa, int64_t scale) {
 }
 
 void widen(StreamedRange& range, const Bounds& bounds) {
-    if (!std::isfinite(bounds.high)) {
+    const auto [low, high] = bounds;
+    if (!std::isfinite(high)) {
         range.finite = false;
         return;
     }
-    range.max_abs = std::max(range.max_abs, bounds.high);
-    if (bounds.high > 0 && (range.min_abs == 0 || bounds.low < range.min_abs)) range.min_abs = bounds.low;
+    range.max_abs = std::max(range.max_abs, high);
+    if (high > 0 && (range.min_abs == 0 || low < range.min_abs)) range.min_abs = low;
 }
 
 } // namespace

@@ -6,21 +6,15 @@
 
 namespace btml::relational {
 
-// A finished message whose key the rows of a table have in these columns, too; those that it lacks join to nothing.
-struct KeyFilter {
-    const Message* message;
-    std::vector<int> columns;
-};
-
 class TablePass {
   public:
     // children: their messages, which are finished when rows are added, and may be others then. own: the table's.
     TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
               MemoryBudget& memory);
 
-    // Leaves out the rows whose keys the message lacks, as long as these are not few.
-    void filter(const KeyFilter& filter, MemoryBudget& memory) {
-        filters_.push_back({filter.message, filter.columns, KeyBatch(filter.columns.size(), memory)});
+    // Leaves out the rows whose keys, in these columns, a finished message lacks, as long as they are not few.
+    void filter(const Message& message, const std::vector<int>& columns, MemoryBudget& memory) {
+        filters_.push_back({&message, columns, KeyBatch(columns.size(), memory)});
     }
     // Rows add to this message of the table from now on.
     void add_to(Message& own) { own_ = &own; }
