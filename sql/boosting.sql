@@ -100,18 +100,25 @@ LANGUAGE sql AS $$
 CREATE TABLE model (name text PRIMARY KEY, model btml.model);
 INSERT INTO model VALUES
     ('tree', btml.tree_fit('boosting.sales', 'y', features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
-    ('tree l2', btml.tree_fit('boosting.sales', 'y', features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}', l2 => 7.5, min_leaf_rows => 3)),
-    ('deep', btml.tree_fit('boosting.sales', 'y', features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}', max_leaves => 0, min_leaf_rows => 1)),
-    ('boosted', btml.boost_fit('boosting.sales', 'y', trees => 12, max_leaves => 8, features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
-    ('weighted', btml.boost_fit('boosting.sales', 'y', trees => 6, max_leaves => 8, weight => 'importance', features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
-    ('held out', btml.boost_fit('boosting.sales', 'y', trees => 6, max_leaves => 8, holdout => 'held_out', features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
-    ('mse_sum', btml.boost_fit('boosting.sales', 'y', trees => 3, max_leaves => 8, criterion => 'mse_sum', max_bins => 0, features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
+    ('tree l2', btml.tree_fit('boosting.sales', 'y', features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}',
+    l2 => 7.5, min_leaf_rows => 3)),
+    ('deep', btml.tree_fit('boosting.sales', 'y', features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}',
+    max_leaves => 0, min_leaf_rows => 1)),
+    ('boosted', btml.boost_fit('boosting.sales', 'y', trees => 12, max_leaves => 8,
+    features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
+    ('weighted', btml.boost_fit('boosting.sales', 'y', trees => 6, max_leaves => 8, weight => 'importance',
+    features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
+    ('held out', btml.boost_fit('boosting.sales', 'y', trees => 6, max_leaves => 8, holdout => 'held_out',
+    features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
+    ('mse_sum', btml.boost_fit('boosting.sales', 'y', trees => 3, max_leaves => 8, criterion => 'mse_sum', max_bins => 0,
+    features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
     ('tagged', btml.boost_fit('boosting.tagged', 'y', trees => 6, max_leaves => 8, holdout => 'held_out')),
     ('left', btml.boost_fit('SELECT price, units, region, size, coalesce(kind::text, ''none'') AS kind, y FROM boosting.sale LEFT JOIN boosting.store USING (store) LEFT JOIN boosting.item USING (item)', 'y', trees => 6, max_leaves => 8, max_bins => 0));
 CREATE TABLE flat_left AS SELECT id AS row_id, price, units, region, size, coalesce(kind::text, 'none') AS kind, y
     FROM sale LEFT JOIN store USING (store) LEFT JOIN item USING (item);
 
-SELECT name, c.* FROM model, LATERAL check_model(model, CASE name WHEN 'tagged' THEN 'flat_tagged' WHEN 'left' THEN 'flat_left' ELSE 'numbers' END::regclass,
+SELECT name, c.* FROM model, LATERAL check_model(model, CASE name WHEN 'tagged' THEN 'flat_tagged' WHEN 'left' THEN 'flat_left'
+    ELSE 'numbers' END::regclass,
     name = 'weighted', name IN ('held out', 'tagged')) c ORDER BY name;
 
 -- Every split of a first tree is the best of all that SQL finds over the rows of its node: every threshold, every subset
@@ -172,7 +179,8 @@ SELECT o.options, c.* FROM (VALUES
     ('trees => 5, holdout => ''held_out'', early_stopping => 2'), ('trees => 5, weight => ''importance''')) o(options),
     compare('boosting.sales', 'boosting.flat', options) c;
 SELECT o.options, c.* FROM (VALUES ('trees => 5'), ('trees => 5, max_bins => 0'), ('trees => 5, holdout => ''held_out''')) o(options),
-    compare('boosting.tagged', 'SELECT kind, weight_kg, fragile, tag, strength, price, units, held_out, y FROM boosting.flat_tagged', options) c;
+    compare('boosting.tagged', 'SELECT kind, weight_kg, fragile, tag, strength, price, units, held_out, y FROM boosting.flat_tagged',
+    options) c;
 -- Left joins, a filter on the nullable side, a cross join, a self-join, an expression that mixes tables.
 SELECT c.same_trees, source FROM (VALUES
     ('SELECT price, region, size, kind, weight_kg, y FROM boosting.sale LEFT JOIN boosting.store USING (store) LEFT JOIN boosting.item USING (item)'),
@@ -184,7 +192,8 @@ SELECT c.same_trees, source FROM (VALUES
     ('SELECT price, price * weight_kg AS load, region, y FROM boosting.sale JOIN boosting.item USING (item) JOIN boosting.store USING (store)'),
     ('SELECT y, kind, avg(price) AS price FROM boosting.sale JOIN boosting.item USING (item) GROUP BY y, kind'),
     ('WITH s AS (SELECT * FROM boosting.sale WHERE id % 2 = 0) SELECT price, region, y FROM s JOIN boosting.store USING (store)')) s(source),
-    LATERAL (SELECT format('SELECT * FROM (%s) AS flat OFFSET 0', source)) f(flat), compare(source, flat, 'trees => 4, max_leaves => 6, min_leaf_rows => 5') c;
+    LATERAL (SELECT format('SELECT * FROM (%s) AS flat OFFSET 0', source)) f(flat),
+    compare(source, flat, 'trees => 4, max_leaves => 6, min_leaf_rows => 5') c;
 
 -- The same bytes for any number of threads and on a second run.
 CREATE FUNCTION digest(options text, source text DEFAULT 'boosting.tagged') RETURNS text LANGUAGE plpgsql AS $$
@@ -195,7 +204,8 @@ BEGIN
 END $$;
 CREATE TABLE bytes (run text, options text, source text, digest text);
 CREATE TABLE setting AS SELECT * FROM (VALUES ('seed => 0'), ('row_fraction => 0.5, seed => 3'), ('feature_fraction => 0.4, seed => 3'),
-    ('criterion => ''mse_sum'''), ('max_bins => 0, max_leaves => 0')) o(options), (VALUES ('boosting.tagged'), ('boosting.sales')) s(source);
+    ('criterion => ''mse_sum'''), ('max_bins => 0, max_leaves => 0')) o(options),
+    (VALUES ('boosting.tagged'), ('boosting.sales')) s(source);
 SET btml.threads = 1;
 INSERT INTO bytes SELECT '1', *, digest(options, source) FROM setting;
 SET btml.threads = 2;
@@ -219,8 +229,10 @@ CREATE TABLE shuffled AS SELECT * FROM flat ORDER BY md5(id::text);
 SELECT c.same_trees, c.same_bytes FROM compare('boosting.flat', 'boosting.shuffled', 'trees => 5') c;
 
 -- The shape of the trees.
-SELECT options, max(leaves) AS most_leaves, max(depth) AS depth, min(least) >= 20 AS least_20, min(least) >= 100 AS least_100, min(gain) >= 200 AS gain_200
-FROM (VALUES ('l2 => 0'), ('max_leaves => 2'), ('max_leaves => 5'), ('max_leaves => 0'), ('max_depth => 2'), ('max_leaves => 0, max_depth => 3'), ('min_leaf_rows => 100'),
+SELECT options, max(leaves) AS most_leaves, max(depth) AS depth, min(least) >= 20 AS least_20, min(least) >= 100 AS least_100,
+    min(gain) >= 200 AS gain_200
+FROM (VALUES ('l2 => 0'), ('max_leaves => 2'), ('max_leaves => 5'), ('max_leaves => 0'), ('max_depth => 2'),
+    ('max_leaves => 0, max_depth => 3'), ('min_leaf_rows => 100'),
     ('max_leaves => 0, min_gain => 200'), ('min_gain => 1e9'), ('min_leaf_rows => 1e9')) o(options),
     LATERAL (SELECT tree, count(*) FILTER (WHERE feature IS NULL) AS leaves, max(depth) AS depth, min(rows) AS least, min(gain) AS gain
         FROM btml.trees(fit(options)) GROUP BY tree) t GROUP BY options ORDER BY options;
@@ -235,11 +247,13 @@ SELECT same_trees(fit('max_bins => 0'), fit('max_bins => 65535'));
 -- A category is told from the others only where it has min_category_rows rows, and at most max_split_categories are.
 SELECT least, most, count(categories) AS splits, max(cardinality(categories)) AS largest
 FROM (VALUES (10, 32), (10, 0), (0, 5), (21, 0)) o(least, most),
-    LATERAL btml.boost_fit('SELECT i % 200 AS code, i % 200 * 37 % 101 + i % 3 AS y FROM generate_series(1, 4000) i', 'y', trees => 1, categorical => '{code}',
+    LATERAL btml.boost_fit('SELECT i % 200 AS code, i % 200 * 37 % 101 + i % 3 AS y FROM generate_series(1, 4000) i', 'y', trees => 1,
+    categorical => '{code}',
         min_leaf_rows => 1, min_category_rows => least, max_split_categories => most) m, btml.trees(m) GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- features: only those, in the source's order however they are listed; categorical: numbers as categories.
-SELECT array_agg(DISTINCT feature) AS used, same_trees(fit('features => ''{price,size}'''), fit('features => ''{size,price}''')) AS order_is_ours
+SELECT array_agg(DISTINCT feature) AS used,
+    same_trees(fit('features => ''{price,size}'''), fit('features => ''{size,price}''')) AS order_is_ours
 FROM btml.trees(fit('features => ''{price,size}'''));
 SELECT btml.summary(fit('features => ''{units,held_out,weight_kg}'', categorical => ''{units}'''))->'features';
 SELECT count(*) > 0 AS categories, bool_and(threshold IS NULL) AS no_threshold
@@ -251,7 +265,8 @@ SELECT max(features) AS features, count(DISTINCT names) > 1 AS varies FROM (
     SELECT tree, count(DISTINCT feature) AS features, array_agg(DISTINCT feature) AS names
     FROM btml.trees(fit('feature_fraction => 0.2, max_leaves => 0, features => ''{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}''')) GROUP BY tree) t;
 -- learning_rate 1 boosts as tree_fit fits.
-SELECT same_trees(btml.tree_fit('boosting.sales', 'y'), btml.boost_fit('boosting.sales', 'y', trees => 1, learning_rate => 1, max_bins => 0));
+SELECT same_trees(btml.tree_fit('boosting.sales', 'y'),
+    btml.boost_fit('boosting.sales', 'y', trees => 1, learning_rate => 1, max_bins => 0));
 
 -- Integer weights are so many rows.
 CREATE TABLE repeated AS SELECT flat.* FROM flat, generate_series(1, importance::int);
@@ -266,27 +281,36 @@ SELECT count(*) AS nodes, bool_and(a.feature IS NOT DISTINCT FROM b.feature AND 
     AND a.categories IS NOT DISTINCT FROM b.categories) AS same_splits,
     round(max(abs(a.value - b.value))::numeric, 9) AS value_error, round(max(abs(b.rows / a.rows - 1e-6))::numeric, 12) AS rows_error
 FROM btml.trees(btml.tree_fit('SELECT price, region, importance AS w, y FROM boosting.flat', 'y', weight => 'w')) a
-FULL JOIN btml.trees(btml.tree_fit('SELECT price, region, importance * 1e-6 AS w, y FROM boosting.flat', 'y', weight => 'w', min_leaf_rows => 19.5e-6)) b USING (node);
+FULL JOIN btml.trees(btml.tree_fit('SELECT price, region, importance * 1e-6 AS w, y FROM boosting.flat', 'y', weight => 'w',
+    min_leaf_rows => 19.5e-6)) b USING (node);
 
 -- Rows without a target are skipped and counted, in the join as in its materialisation.
 SELECT source, s->'rows' AS rows, s->'holdout_rows' AS holdout_rows, s->'rows_skipped' AS rows_skipped
 FROM (VALUES ('boosting.sales'), ('boosting.flat'), ('boosting.tagged'),
     ('SELECT price, held_out, region, y FROM boosting.store LEFT JOIN boosting.sale USING (store)')) v(source),
     LATERAL btml.summary(btml.boost_fit(source, 'y', trees => 1, holdout => 'held_out')) s;
-SELECT 'sales' AS source, count(y) FILTER (WHERE held_out IS NOT TRUE) AS rows, count(y) FILTER (WHERE held_out) AS holdout_rows, count(*) - count(y) AS rows_skipped FROM sales
+SELECT 'sales' AS source, count(y) FILTER (WHERE held_out IS NOT TRUE) AS rows, count(y) FILTER (WHERE held_out) AS holdout_rows,
+    count(*) - count(y) AS rows_skipped FROM sales
 UNION ALL SELECT 'tagged', count(y) FILTER (WHERE held_out IS NOT TRUE), count(y) FILTER (WHERE held_out), count(*) - count(y) FROM tagged
-UNION ALL SELECT 'left', count(y) FILTER (WHERE held_out IS NOT TRUE), count(y) FILTER (WHERE held_out), count(*) - count(y) FROM store LEFT JOIN sale USING (store);
+UNION ALL SELECT 'left', count(y) FILTER (WHERE held_out IS NOT TRUE), count(y) FILTER (WHERE held_out), count(*) - count(y)
+    FROM store LEFT JOIN sale USING (store);
 
 -- Early stopping keeps the trees up to the best holdout loss, and the log goes on until it gave up.
-CREATE TABLE noise AS SELECT i % 37 AS a, i * 7919 % 101 AS b, i % 3 = 0 AS held_out, (i * 104729 % 997)::float8 + (i % 37) * 4 AS y FROM generate_series(1, 600) i;
-WITH m AS MATERIALIZED (SELECT btml.boost_fit('boosting.noise', 'y', trees => 200, learning_rate => 0.3, holdout => 'held_out', early_stopping => 5) AS m),
+CREATE TABLE noise AS SELECT i % 37 AS a, i * 7919 % 101 AS b, i % 3 = 0 AS held_out, (i * 104729 % 997)::float8 + (i % 37) * 4 AS y
+    FROM generate_series(1, 600) i;
+WITH m AS MATERIALIZED (SELECT btml.boost_fit('boosting.noise', 'y', trees => 200, learning_rate => 0.3, holdout => 'held_out',
+    early_stopping => 5) AS m),
 log AS (SELECT l.* FROM m, btml.training_log(m) l), best AS (SELECT * FROM log ORDER BY holdout_loss, iteration LIMIT 1)
-SELECT (s->'metrics'->>'trees')::int = iteration AS best_kept, kept.trees = iteration AS trees_kept, logged - iteration AS patience, logged < 200 AS stopped,
-    (s->'metrics'->>'holdout_loss')::float8 = holdout_loss AS best_loss, (s->'metrics'->>'train_loss')::float8 = train_loss AS its_train_loss
-FROM m, btml.summary(m) s, best, (SELECT count(*) AS logged FROM log) l, LATERAL (SELECT count(DISTINCT tree) AS trees FROM btml.trees(m)) kept;
+SELECT (s->'metrics'->>'trees')::int = iteration AS best_kept, kept.trees = iteration AS trees_kept, logged - iteration AS patience,
+    logged < 200 AS stopped,
+    (s->'metrics'->>'holdout_loss')::float8 = holdout_loss AS best_loss, (s->'metrics'->>'train_loss')::float8
+    = train_loss AS its_train_loss
+FROM m, btml.summary(m) s, best, (SELECT count(*) AS logged FROM log) l, LATERAL (SELECT count(DISTINCT tree) AS trees
+    FROM btml.trees(m)) kept;
 
 -- NULL, NaN and infinities among a feature's values: every value has its side, and prediction finds it again.
-CREATE TABLE odd AS SELECT i AS row_id, CASE i % 6 WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::float8 WHEN 2 THEN 'Infinity' WHEN 3 THEN '-Infinity' WHEN 4 THEN 1e308 ELSE -0.0 END::float8 AS x,
+CREATE TABLE odd AS SELECT i AS row_id, CASE i % 6 WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::float8 WHEN 2 THEN 'Infinity'
+    WHEN 3 THEN '-Infinity' WHEN 4 THEN 1e308 ELSE -0.0 END::float8 AS x,
     7 AS constant, NULL::int AS nothing, NULL::text AS no_text, 'one' AS one_text, (i % 6)^2 + i % 2 AS y FROM generate_series(1, 60) i;
 SELECT DISTINCT x, avg(y) OVER (PARTITION BY x) AS mean, btml.predict(m, o.*) AS predicted
 FROM odd o, btml.tree_fit('SELECT x, constant, nothing, no_text, one_text, y FROM boosting.odd', 'y', min_leaf_rows => 1) m ORDER BY x;
@@ -298,21 +322,27 @@ SELECT what, count(*) AS nodes, min(round(value::numeric, 9)) AS value, base::nu
     ('one row', btml.tree_fit('SELECT 1 AS x, 5 AS y', 'y', min_leaf_rows => 0)),
     ('constant target', btml.tree_fit('SELECT i AS x, 2.5 AS y FROM generate_series(1, 100) i', 'y')),
     ('equal rows', btml.tree_fit('SELECT 1 AS x, i % 2 AS y FROM generate_series(1, 100) i', 'y')),
-    ('target 0', btml.boost_fit('SELECT i AS x, 0 AS y FROM generate_series(1, 100) i', 'y', trees => 3))) v(what, m), btml.trees(m), LATERAL (SELECT btml.summary(m)->>'base') s(base)
+    ('target 0', btml.boost_fit('SELECT i AS x, 0 AS y FROM generate_series(1, 100) i', 'y', trees => 3))) v(what, m),
+    btml.trees(m), LATERAL (SELECT btml.summary(m)->>'base') s(base)
 GROUP BY what, base ORDER BY what;
 -- Large and small targets.
-SELECT scale::float8, round((btml.predict(m, ARRAY[1.0]) / scale)::numeric, 9) AS at_1, round((btml.predict(m, ARRAY[9.0]) / scale)::numeric, 9) AS at_9
+SELECT scale::float8, round((btml.predict(m, ARRAY[1.0]) / scale)::numeric, 9) AS at_1,
+    round((btml.predict(m, ARRAY[9.0]) / scale)::numeric, 9) AS at_9
 FROM (VALUES (1e149), (1e15), (1), (1e-15), (1e-140), (1e-300)) v(scale),
-    LATERAL btml.tree_fit(format('SELECT i AS x, (i / 5) * %s::float8 AS y FROM generate_series(0, 9) i', scale), 'y', min_leaf_rows => 1) m ORDER BY scale;
+    LATERAL btml.tree_fit(format('SELECT i AS x, (i / 5) * %s::float8 AS y FROM generate_series(0, 9) i', scale), 'y',
+    min_leaf_rows => 1) m ORDER BY scale;
 
 -- Types of features: numbers, dates and times by their seconds; text, enum, boolean, name and character as categories;
 -- others when named. Each feature alone gives the tree that its number or its text gives.
 CREATE DOMAIN day_of AS date;
-CREATE TABLE typed AS SELECT i AS id, i::int2 AS an_int2, i::int8 * 1000000007 AS an_int8, (i / 3.0)::float4 AS a_float4, i / 7.0 AS a_numeric,
+CREATE TABLE typed AS SELECT i AS id, i::int2 AS an_int2, i::int8 * 1000000007 AS an_int8, (i / 3.0)::float4 AS a_float4,
+    i / 7.0 AS a_numeric,
     date '1999-12-28' + i AS a_date, (date '1999-12-28' + i)::day_of AS a_domain, time '01:00' + i * interval '1 minute' AS a_time,
-    timestamp '1969-12-31' + i * interval '90 minutes' AS a_timestamp, timestamptz '1969-12-31 00:00+00' + i * interval '90 minutes' AS a_timestamptz,
+    timestamp '1969-12-31' + i * interval '90 minutes' AS a_timestamp,
+    timestamptz '1969-12-31 00:00+00' + i * interval '90 minutes' AS a_timestamptz,
     i * interval '31 hours' + (i % 15) * interval '5 months' AS an_interval,
-    (ARRAY['a', 'b', 'c'])[1 + i % 3] AS a_text, (ARRAY['a', 'b', 'c'])[1 + i % 3]::varchar(5) AS a_varchar, (ARRAY['a', 'b', 'c'])[1 + i % 3]::char(5) AS a_char,
+    (ARRAY['a', 'b', 'c'])[1 + i % 3] AS a_text, (ARRAY['a', 'b', 'c'])[1 + i % 3]::varchar(5) AS a_varchar,
+    (ARRAY['a', 'b', 'c'])[1 + i % 3]::char(5) AS a_char,
     (ARRAY['a', 'b', 'c'])[1 + i % 3]::name AS a_name, (ARRAY['plain', 'fancy', 'odd'])[1 + i % 3]::kind AS an_enum, i % 3 = 0 AS a_boolean,
     md5((i % 3)::text)::uuid AS a_uuid, int4range(i % 3, 9) AS a_range, i * i % 41 + 0.5 AS y FROM generate_series(1, 100) i;
 CREATE TABLE column_of AS SELECT attname AS name, attnum AS position,
@@ -326,7 +356,8 @@ BEGIN
 END $$;
 SELECT name, f->>'type' AS type, f->'categories' AS categories, count(*) AS nodes,
     bool_and((SELECT to_jsonb(b) FROM btml.trees(n) b WHERE b.node = a.node) = to_jsonb(a)) AS as_its_number_or_text
-FROM column_of, LATERAL fit_typed(name, '%I') m, LATERAL fit_typed(name, expression) n, LATERAL (SELECT btml.summary(m)->'features'->0) s(f),
+FROM column_of, LATERAL fit_typed(name, '%I') m, LATERAL fit_typed(name, expression) n,
+    LATERAL (SELECT btml.summary(m)->'features'->0) s(f),
     btml.trees(m) a
 GROUP BY position, name, f ORDER BY position;
 
@@ -336,11 +367,13 @@ DROP SCHEMA IF EXISTS baseball CASCADE;
 \i test/data/baseball/load.sql
 \unset ON_ERROR_STOP
 \set ECHO all
-CREATE VIEW salary AS SELECT salary, yearid, s.teamid, birthyear, birthcountry, p.weight, height, bats, throws, debut, divid, t.rank, t.w, attendance, yearid % 5 = 0 AS held_out
+CREATE VIEW salary AS SELECT salary, yearid, s.teamid, birthyear, birthcountry, p.weight, height, bats, throws, debut, divid, t.rank, t.w,
+    attendance, yearid % 5 = 0 AS held_out
     FROM baseball.salaries s JOIN baseball.people p USING (playerid) JOIN baseball.teams t USING (yearid, teamid);
 CREATE TABLE flat_salary AS SELECT * FROM salary;
 CREATE VIEW award AS SELECT ln(salary + 1) AS salary, s.yearid, birthcountry, p.weight, awardid, a.lgid, b.round, b.hr, b.rbi
-    FROM baseball.salaries s JOIN baseball.people p USING (playerid) JOIN baseball.awardsplayers a USING (playerid) LEFT JOIN baseball.battingpost b USING (playerid);
+    FROM baseball.salaries s JOIN baseball.people p USING (playerid) JOIN baseball.awardsplayers a USING (playerid)
+    LEFT JOIN baseball.battingpost b USING (playerid);
 CREATE TABLE flat_award AS SELECT * FROM award;
 CREATE TABLE baseball_model AS
     SELECT btml.boost_fit('boosting.salary', 'salary', trees => 20, holdout => 'held_out') AS joined,
@@ -348,15 +381,18 @@ CREATE TABLE baseball_model AS
         btml.boost_fit('boosting.award', 'salary', trees => 5) AS joined_award,
         btml.boost_fit('boosting.flat_award', 'salary', trees => 5) AS flat_award;
 SELECT joined::bytea = flat::bytea AS same_bytes, same_trees(joined_award, flat_award) FROM baseball_model;
-SELECT s->'rows' AS rows, s->'holdout_rows' AS holdout_rows, s->>'strategy_reason' AS strategy_reason FROM baseball_model, LATERAL (VALUES (btml.summary(joined)), (btml.summary(joined_award))) v(s);
-SELECT count(*) FILTER (WHERE NOT held_out) AS rows, count(*) FILTER (WHERE held_out) AS holdout_rows, (SELECT count(*) FROM flat_award) AS award_rows FROM flat_salary;
+SELECT s->'rows' AS rows, s->'holdout_rows' AS holdout_rows, s->>'strategy_reason' AS strategy_reason
+    FROM baseball_model, LATERAL (VALUES (btml.summary(joined)), (btml.summary(joined_award))) v(s);
+SELECT count(*) FILTER (WHERE NOT held_out) AS rows, count(*) FILTER (WHERE held_out) AS holdout_rows, (SELECT count(*)
+    FROM flat_award) AS award_rows FROM flat_salary;
 -- The losses that the log ends with are those of the predictions.
 WITH predicted AS (SELECT held_out, f.salary, btml.predict((SELECT joined FROM baseball_model), f.*) AS p FROM flat_salary f),
 last AS (SELECT l.* FROM baseball_model, btml.training_log(joined) l ORDER BY iteration DESC LIMIT 1)
 SELECT iteration, round((train_loss / avg((salary - p)^2) FILTER (WHERE NOT held_out) - 1)::numeric, 9) AS train_error,
     round((holdout_loss / avg((salary - p)^2) FILTER (WHERE held_out) - 1)::numeric, 9) AS holdout_error,
     corr(salary, p) FILTER (WHERE held_out) > 0.6 AS useful FROM predicted, last GROUP BY last.*, iteration, train_loss, holdout_loss;
-SELECT round(max(abs(btml.predict(joined_award, f.*) - btml.predict(m.flat_award, f.*)))::numeric, 9) AS difference FROM flat_award f, baseball_model m;
+SELECT round(max(abs(btml.predict(joined_award, f.*) - btml.predict(m.flat_award, f.*)))::numeric, 9) AS difference
+    FROM flat_award f, baseball_model m;
 
 -- Nothing is running now.
 SELECT count(*) FROM btml.progress WHERE pid = pg_backend_pid();

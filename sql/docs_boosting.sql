@@ -61,10 +61,13 @@ SELECT threshold, count(*) FILTER (WHERE p > threshold) AS warnings,
        3 * count(*) FILTER (WHERE p <= threshold AND leaves) + count(*) FILTER (WHERE p > threshold AND NOT leaves) AS cost
 FROM forecast, (VALUES (0), (0.125), (0.25), (0.5), (1)) v(threshold) GROUP BY threshold ORDER BY threshold;
 
-INSERT INTO models SELECT 'churn, weighted', btml.boost_fit('SELECT leaves, pay, age, experience, weight, wins FROM churn WHERE yearid <= 2010',
+INSERT INTO models SELECT 'churn, weighted',
+    btml.boost_fit('SELECT leaves, pay, age, experience, weight, wins FROM churn WHERE yearid <= 2010',
     'leaves', trees => 50, max_leaves => 8, class_weights => '{"true": 3}');
-SELECT round(avg(leaves::int), 2) AS observed, round(avg(p)::numeric, 2) AS predicted, round(avg(p / (p + 3 * (1 - p)))::numeric, 2) AS undone,
-       round(btml.log_loss(leaves, p)::numeric, 3) AS log_loss, round(btml.log_loss(leaves, p / (p + 3 * (1 - p)))::numeric, 3) AS log_loss_undone
+SELECT round(avg(leaves::int), 2) AS observed, round(avg(p)::numeric, 2) AS predicted,
+    round(avg(p / (p + 3 * (1 - p)))::numeric, 2) AS undone,
+       round(btml.log_loss(leaves, p)::numeric, 3) AS log_loss,
+       round(btml.log_loss(leaves, p / (p + 3 * (1 - p)))::numeric, 3) AS log_loss_undone
 FROM (SELECT c.leaves, btml.predict(m.model, c.*) AS p FROM models m, churn c WHERE m.name = 'churn, weighted' AND c.yearid > 2010) f;
 
 INSERT INTO models SELECT 'churn, stopped', btml.boost_fit('
@@ -106,7 +109,8 @@ FROM models, at_bats a, (SELECT sum(hr)::float8 / sum(ab) AS rate, avg(hr) AS me
 WHERE name = 'home runs' AND yearid >= 2010;
 
 SELECT x.weight, round(btml.predict(model, x)::numeric, 1) AS in_600_at_bats
-FROM models, (SELECT weight, ln(600) AS log_ab, 2015 AS yearid, 28 AS age, 73 AS height, 'R' AS bats FROM unnest('{170,200,230}'::int[]) weight) x
+FROM models, (SELECT weight, ln(600) AS log_ab, 2015 AS yearid, 28 AS age, 73 AS height, 'R' AS bats
+    FROM unnest('{170,200,230}'::int[]) weight) x
 WHERE name = 'home runs';
 
 CREATE VIEW salary AS
@@ -120,7 +124,8 @@ FROM unnest('{0.05,0.95}'::float8[]) alpha;
 CREATE TABLE salary_interval AS
 SELECT s.log_salary AS y, btml.predict(low.model, s.*) AS lower, btml.predict(high.model, s.*) AS upper, s.held_out
 FROM salary s, models low, models high WHERE low.name = 'quantile 0.05' AND high.name = 'quantile 0.95';
-SELECT held_out, count(*) AS salaries, round(btml.coverage(y, lower, upper)::numeric, 3) AS coverage, round(avg((y < lower)::int), 3) AS below,
+SELECT held_out, count(*) AS salaries, round(btml.coverage(y, lower, upper)::numeric, 3) AS coverage,
+    round(avg((y < lower)::int), 3) AS below,
        round(avg((y > upper)::int), 3) AS above, round(exp(avg(upper - lower))::numeric, 1) AS factor_between
 FROM salary_interval GROUP BY held_out ORDER BY held_out;
 
@@ -138,7 +143,8 @@ FROM generate_series(0, 4999) n;
 
 INSERT INTO models SELECT 'hits', btml.boost_fit('SELECT *, search >= 400 AS is_test FROM hit', 'relevance',
     objective => 'rank', query => 'search', holdout => 'is_test', trees => 50, max_leaves => 8);
-SELECT round(avg(trees)::numeric, 3) AS trees, round(avg(words)::numeric, 3) AS most_words_first, round(avg(any_order)::numeric, 3) AS any_order
+SELECT round(avg(trees)::numeric, 3) AS trees, round(avg(words)::numeric, 3) AS most_words_first,
+    round(avg(any_order)::numeric, 3) AS any_order
 FROM (SELECT btml.ndcg(relevance, btml.predict(model, h.*), 5) AS trees, btml.ndcg(relevance, words_matched, 5) AS words,
              btml.ndcg(relevance, 0, 5) AS any_order
       FROM models, hit h WHERE name = 'hits' AND search >= 400 GROUP BY search) s;
@@ -168,7 +174,8 @@ SELECT name, btml.summary(model)->'sample_rows' AS sample_rows, btml.summary(mod
        round((btml.summary(model)#>>'{metrics,train_loss}')::numeric, 2) AS train_loss
 FROM models WHERE name LIKE '%pairs' ORDER BY name;
 
-SELECT m->'sketch_size' AS sketch_size, round((m->>'sketch_error')::numeric, 2) AS sketch_error, round((m->>'train_loss')::numeric, 1) AS train_loss
+SELECT m->'sketch_size' AS sketch_size, round((m->>'sketch_error')::numeric, 2) AS sketch_error,
+    round((m->>'train_loss')::numeric, 1) AS train_loss
 FROM btml.summary(btml.boost_fit('
     SELECT s.quantity, i.price, i.kind, p.discount FROM sale s JOIN item i USING (item_id) JOIN promotion p USING (item_id)',
     'quantity', trees => 3, max_leaves => 4, criterion => 'mse_sum', strategy => 'factorize',

@@ -42,7 +42,8 @@ SELECT btml.boost_fit('SELECT price, item, kind, shop, rating FROM sale', 'ratin
 
 SELECT btml.summary(model) ->> 'strategy_reason' AS reason,
        (SELECT array_agg(t ORDER BY tree, node) FROM btml.trees(model) t) =
-       (SELECT array_agg(t ORDER BY tree, node) FROM btml.trees(btml.boost_fit('SELECT price, item, kind, shop, rating FROM local_sale', 'rating', trees => 20)) t) AS same_trees
+       (SELECT array_agg(t ORDER BY tree, node)
+       FROM btml.trees(btml.boost_fit('SELECT price, item, kind, shop, rating FROM local_sale', 'rating', trees => 20)) t) AS same_trees
 FROM trained;
 
 SET enable_partitionwise_aggregate = on;
@@ -68,7 +69,8 @@ CREATE TABLE models AS SELECT btml.boost_fit('SELECT price, item, rating FROM sa
 SELECT btml.predict(model, ROW(0.5, 3)) FROM models;
 
 CREATE TYPE offer AS (price float8, item int);
-SELECT btml.feature_names(model) AS features, btml.predict(model, ROW(0.5, 3)::offer) = btml.predict(model, ARRAY[0.5, 3]) AS same FROM models;
+SELECT btml.feature_names(model) AS features, btml.predict(model, ROW(0.5, 3)::offer) = btml.predict(model, ARRAY[0.5, 3]) AS same
+    FROM models;
 
 DROP TABLE models, trained, shop, local_sale, sale;
 DROP TYPE offer;

@@ -43,7 +43,8 @@ FROM btml.from_xgboost('{"learner": {"attributes": {}, "feature_names": ["height
     "objective": {"name": "binary:logistic"}}, "version": [3, 2, 0]}') model, (VALUES (0.05), (0.1), (NULL)) x(height);
 
 CREATE TABLE flat (size_m2 float8, rooms int, kind text, rent float8);
-INSERT INTO flat SELECT 20 + i * 37 % 120, 1 + i % 5, CASE i % 3 WHEN 0 THEN 'loft' ELSE 'flat' END, 300 + 9 * (20 + i * 37 % 120) + 50 * (i % 5)
+INSERT INTO flat SELECT 20 + i * 37 % 120, 1 + i % 5, CASE i % 3 WHEN 0 THEN 'loft' ELSE 'flat' END,
+    300 + 9 * (20 + i * 37 % 120) + 50 * (i % 5)
 FROM generate_series(1, 2000) i;
 CREATE TABLE trained AS SELECT btml.tree_fit('flat', 'rent', max_leaves => 3) AS model;
 SELECT btml.to_lightgbm(model) FROM trained;

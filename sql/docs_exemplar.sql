@@ -62,7 +62,8 @@ SELECT w AS id, w AS x FROM unnest('{postgres,postgre,postgers,postgress,posgres
 SELECT id, members, round(mean_dissimilarity::numeric, 2) AS mean_edits
 FROM btml.exemplars('word', 3, dissimilarity => 'edits(text,text)', passes => 3) ORDER BY id;
 
-SELECT part, jsonb_array_length(e) AS exemplars, e->0->'id' AS first, (SELECT sum((o->>'members')::float8) FROM jsonb_array_elements(e) o) AS images
+SELECT part, jsonb_array_length(e) AS exemplars, e->0->'id' AS first, (SELECT sum((o->>'members')::float8)
+    FROM jsonb_array_elements(e) o) AS images
 FROM (SELECT id % 2 AS part, btml.exemplars_agg(id, x, 5) AS e FROM image GROUP BY 1) s ORDER BY part;
 
 DROP TABLE image, exemplar, reading, active, word;

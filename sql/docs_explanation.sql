@@ -18,7 +18,8 @@ FROM models, player_season s, btml.explain(model, s.*) e WHERE s.player = 'Derek
 SELECT round(sum(contribution)::numeric, 6) AS total, round(btml.predict(model, s.*)::numeric, 6) AS predicted
 FROM models, player_season s, btml.explain(model, s.*) e WHERE s.player = 'Derek Jeter' AND s.yearid = 2010 GROUP BY model, s;
 
-SELECT s.yearid, round(avg(v.values[1])::numeric, 2) AS of_year, round(avg(v.values[2])::numeric, 2) AS of_debut, round(avg(v.values[6])::numeric, 2) AS of_wins
+SELECT s.yearid, round(avg(v.values[1])::numeric, 2) AS of_year, round(avg(v.values[2])::numeric, 2) AS of_debut,
+    round(avg(v.values[6])::numeric, 2) AS of_wins
 FROM models, player_season s, LATERAL (SELECT btml.shap(model, s.*) AS values OFFSET 0) v
 WHERE s.yearid IN (1985, 1995, 2005, 2015) GROUP BY s.yearid ORDER BY s.yearid;
 

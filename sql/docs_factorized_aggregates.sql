@@ -41,7 +41,8 @@ SELECT * FROM btml.explain_factorized($$
     GROUP BY p.birthcountry $$);
 
 EXPLAIN (ANALYZE, COSTS off, BUFFERS off, TIMING off, SUMMARY off) SELECT p.birthcountry, own.teamid, count(*), max(other.salary)
-FROM baseball.people p JOIN baseball.salaries own USING (playerid) LEFT JOIN baseball.salaries other ON other.teamid = own.teamid AND other.salary > 20000000
+FROM baseball.people p JOIN baseball.salaries own USING (playerid)
+    LEFT JOIN baseball.salaries other ON other.teamid = own.teamid AND other.salary > 20000000
 GROUP BY p.birthcountry, own.teamid;
 
 SELECT * FROM btml.explain_factorized($$

@@ -66,12 +66,14 @@ SELECT round(btml.log_loss(p[label])::numeric, 3) AS log_loss, btml.accuracy(lab
 FROM (VALUES (1, ARRAY[0.7, 0.2, 0.1]), (2, ARRAY[0.3, 0.6, 0.1]), (3, ARRAY[0.5, 0.3, 0.2]), (1, ARRAY[0.8, 0.1, 0.1])) v(label, p),
      LATERAL (SELECT i AS likeliest FROM generate_subscripts(p, 1) i ORDER BY p[i] DESC, i LIMIT 1) l;
 
-SELECT round(btml.poisson_deviance(hr, rate * ab)::numeric, 3) AS by_at_bats, round(btml.poisson_deviance(hr, mean)::numeric, 3) AS of_the_mean
+SELECT round(btml.poisson_deviance(hr, rate * ab)::numeric, 3) AS by_at_bats,
+    round(btml.poisson_deviance(hr, mean)::numeric, 3) AS of_the_mean
 FROM baseball.battingpost, (SELECT sum(hr)::float8 / sum(ab) AS rate, avg(hr) AS mean FROM baseball.battingpost WHERE ab > 0) overall
 WHERE ab > 0;
 
 SELECT round(btml.pinball(weight, q[1], 0.5)::numeric, 2) AS median, round(btml.pinball(weight, q[2], 0.5)::numeric, 2) AS ninth_decile,
-       round(btml.pinball(weight, q[1], 0.9)::numeric, 2) AS median_90, round(btml.pinball(weight, q[2], 0.9)::numeric, 2) AS ninth_decile_90
+       round(btml.pinball(weight, q[1], 0.9)::numeric, 2) AS median_90,
+       round(btml.pinball(weight, q[2], 0.9)::numeric, 2) AS ninth_decile_90
 FROM baseball.people, (SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY weight) AS q FROM baseball.people) quantile;
 
 SELECT decade, round(avg(ndcg)::numeric, 3) AS ndcg, count(*) AS divisions

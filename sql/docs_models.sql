@@ -1,6 +1,7 @@
 -- The examples of contrib_docs/models.md.
 CREATE TABLE flat (size_m2 float8, rooms int, kind text, rent float8);
-INSERT INTO flat SELECT 20 + i * 37 % 120, 1 + i % 5, CASE i % 3 WHEN 0 THEN 'loft' ELSE 'flat' END, 300 + 9 * (20 + i * 37 % 120) + 50 * (i % 5)
+INSERT INTO flat SELECT 20 + i * 37 % 120, 1 + i % 5, CASE i % 3 WHEN 0 THEN 'loft' ELSE 'flat' END,
+    300 + 9 * (20 + i * 37 % 120) + 50 * (i % 5)
 FROM generate_series(1, 2000) i;
 CREATE TABLE models (name text PRIMARY KEY, model btml.model);
 

@@ -1,7 +1,8 @@
 -- The examples of contrib_docs/operations.md.
 
 CREATE TABLE customers (id int PRIMARY KEY, city text, age int, spend float8, churned boolean);
-INSERT INTO customers SELECT i, (ARRAY['Bergen', 'Oslo', 'Tromsø'])[1 + i % 3], 18 + i * 7 % 60, i * 37 % 1000, i * 37 % 1000 < 300 AND i % 3 > 0
+INSERT INTO customers SELECT i, (ARRAY['Bergen', 'Oslo', 'Tromsø'])[1 + i % 3], 18 + i * 7 % 60, i * 37 % 1000, i * 37 % 1000 < 300
+    AND i % 3 > 0
 FROM generate_series(1, 3000) i;
 CREATE TABLE models (name text PRIMARY KEY, made timestamptz DEFAULT now(), model btml.model);
 INSERT INTO models (name, model) SELECT 'churn', btml.boost_fit('customers', 'churned', exclude => '{id}', trees => 20);

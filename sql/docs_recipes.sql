@@ -37,7 +37,8 @@ SELECT e.feature, e.value, round(e.contribution::numeric, 2) AS contribution
 FROM models, (SELECT * FROM scored WHERE recent ORDER BY p DESC, id, as_of LIMIT 1) s, btml.explain(model, s.*) e LIMIT 4;
 
 SELECT btml.plot($$
-    SELECT avg(p) AS x, avg(churned::int) AS y, avg(churned::int) - 2 * sqrt(avg(churned::int) * (1 - avg(churned::int)) / count(*)) AS lower,
+    SELECT avg(p) AS x, avg(churned::int) AS y,
+    avg(churned::int) - 2 * sqrt(avg(churned::int) * (1 - avg(churned::int)) / count(*)) AS lower,
            avg(churned::int) + 2 * sqrt(avg(churned::int) * (1 - avg(churned::int)) / count(*)) AS upper, 'point' AS mark
     FROM (SELECT p, churned, ntile(10) OVER (ORDER BY p, id, as_of) AS tenth FROM scored WHERE recent) s GROUP BY tenth
     UNION ALL SELECT x, x, NULL, NULL, 'line' FROM (VALUES (0.0), (0.5)) v(x)
@@ -70,7 +71,8 @@ BEGIN
     INSERT INTO training SELECT * FROM customer_month;
     DELETE FROM models WHERE name = 'churn' AND role = 'challenger';
     INSERT INTO models (name, role, model)
-    SELECT 'churn', 'challenger', btml.boost_fit('SELECT t.*, id % 5 AS part FROM training t WHERE NOT recent', 'churned', options => options)
+    SELECT 'churn', 'challenger', btml.boost_fit('SELECT t.*, id % 5 AS part FROM training t WHERE NOT recent', 'churned',
+    options => options)
     FROM tuned WHERE best;
     IF (SELECT gain > 2 * std_error FROM duel) THEN
         UPDATE models SET role = CASE role WHEN 'champion' THEN 'retired ' || now()::date ELSE 'champion' END
@@ -95,7 +97,8 @@ SELECT count(*), count(*) FILTER (WHERE p >= 0.2) AS to_call FROM at_risk;
 WITH border AS (
     SELECT percentile_disc(ARRAY[.1, .2, .3, .4, .5, .6, .7, .8, .9]) WITHIN GROUP (ORDER BY p) AS b FROM scored WHERE NOT recent
 ), share AS (
-    SELECT recent, width_bucket(p, b) AS tenth, count(*) / sum(count(*)) OVER (PARTITION BY recent) AS share FROM scored, border GROUP BY 1, 2)
+    SELECT recent, width_bucket(p, b) AS tenth, count(*) / sum(count(*)) OVER (PARTITION BY recent) AS share FROM scored, border
+    GROUP BY 1, 2)
 SELECT round(sum((q.share - p.share) * ln(q.share / p.share)), 3) AS stability_index
 FROM share p JOIN share q USING (tenth) WHERE NOT p.recent AND q.recent;
 

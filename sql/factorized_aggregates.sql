@@ -64,7 +64,8 @@ SELECT compare('SELECT sum(CASE WHEN a.x > 7 THEN 1 ELSE 0 END), sum(coalesce(a.
 
 SELECT compare('SELECT sum(a.x + 1), avg(-b.z * 2 - a.x), sum((a.x + 7) / 3 * b.z), count(a.x + b.m), sum((b.z - 2)::numeric * a.n)
     FROM a JOIN b USING (k) JOIN c USING (m)');
-SELECT compare('SELECT a.t, sum(a.n * (1 - b.n)), avg(a.n + 0.005), max(a.n - 3), sum(-a.n * (b.z + 2)) FROM a JOIN b USING (k) GROUP BY 1');
+SELECT compare('SELECT a.t, sum(a.n * (1 - b.n)), avg(a.n + 0.005), max(a.n - 3), sum(-a.n * (b.z + 2)) FROM a JOIN b USING (k)
+    GROUP BY 1');
 SELECT compare('SELECT sum(a.y * (1 - c.f)), avg(a.y / 8), sum((a.x + 1) * 0.5::float8) FROM a JOIN c USING (k)', 'on');
 
 -- Sums over several tables: of products, and, of extrema, along a row of the join.
@@ -90,12 +91,14 @@ SELECT compare('SELECT a.t IS NULL, a.x > 100, count(*) FROM a JOIN b USING (k) 
 -- Functions that have a value for every argument, and the time.
 SELECT compare('SELECT char_length(a.t), length(b.t), sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND b.s < now())
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
-SELECT compare('SELECT sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND octet_length(c.t) > 1)
+SELECT compare('SELECT sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date
+    AND octet_length(c.t) > 1)
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY octet_length(a.t), length(b.t::text)');
 CREATE DOMAIN any_int AS int;
 SELECT compare('SELECT sum(a.v::numeric * b.n) FROM (SELECT k, x::any_int AS v FROM a OFFSET 0) a JOIN b USING (k)');
 -- What is not NULL where an outer join finds no row: that is joined first.
-SELECT compare('SELECT a.t, sum(coalesce(b.z, 0) * c.w), count(*) FILTER (WHERE b.z IS NULL) FROM a LEFT JOIN b ON a.k = b.m JOIN c ON a.k = c.k GROUP BY 1');
+SELECT compare('SELECT a.t, sum(coalesce(b.z, 0) * c.w), count(*) FILTER (WHERE b.z IS NULL)
+    FROM a LEFT JOIN b ON a.k = b.m JOIN c ON a.k = c.k GROUP BY 1');
 -- Columns that are equal above an outer join which makes NULLs of them.
 SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k JOIN c ON a.k = c.k WHERE coalesce(b.m, 0) = coalesce(b.z, 0)');
 SELECT compare('SELECT count(*) FROM a LEFT JOIN (b JOIN c ON b.m = c.m) ON a.k = b.k WHERE coalesce(b.z, 0) = coalesce(c.w, 0)');
@@ -126,25 +129,33 @@ SELECT compare('SELECT a.t, count(*), count(b.z), sum(b.z), sum(a.x) FROM a LEFT
 SELECT compare('SELECT b.t, count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON b.m = c.m GROUP BY 1');
 SELECT compare('SELECT a.t, count(*) FROM a WHERE EXISTS (SELECT FROM b WHERE b.k = a.k AND b.z > 190) GROUP BY 1');
 SELECT compare('SELECT a.t, count(*) FROM a JOIN c USING (k) WHERE a.k IN (SELECT k FROM b WHERE b.z > 190) GROUP BY 1');
-SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a JOIN b USING (k) WHERE NOT EXISTS (SELECT FROM c WHERE c.m = b.m AND c.w > 98) GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a JOIN b USING (k) WHERE NOT EXISTS (SELECT FROM c WHERE c.m = b.m AND c.w > 98)
+    GROUP BY 1');
 SELECT compare('SELECT a.t, count(*) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 WHERE b.k IS NULL GROUP BY 1');
-SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 100 JOIN c ON c.k = a.k WHERE NOT EXISTS (SELECT FROM c z WHERE z.m = b.m)');
+SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 100 JOIN c ON c.k = a.k WHERE NOT EXISTS (SELECT
+    FROM c z WHERE z.m = b.m)');
 SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 190 LEFT JOIN c ON c.m = b.m WHERE b.k IS NULL');
 -- Keys of tables that are read before are handed on, but not those of a table that need not have them.
 SELECT compare('SELECT count(*), count(b.z), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 195 JOIN c ON a.k = c.k');
 SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k) WHERE NOT EXISTS (SELECT FROM b WHERE b.k = a.k AND b.z > 195)');
 SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k) WHERE EXISTS (SELECT FROM b WHERE b.k = a.k AND b.z > 195)');
-SELECT compare('SELECT a.t, count(*), sum(b.z * c.w), count(d.w) FROM a JOIN b USING (k, t) JOIN c USING (k, t) LEFT JOIN c d ON d.k = a.k AND d.w > 98 GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), sum(b.z * c.w), count(d.w) FROM a JOIN b USING (k, t) JOIN c USING (k, t)
+    LEFT JOIN c d ON d.k = a.k AND d.w > 98 GROUP BY 1');
 -- The partner is a join that has an outer join in it, or that an outer join may be done before.
-SELECT compare('SELECT b.t, c.t, count(*), sum(d.w * c.w), count(d.k) FROM a LEFT JOIN (b JOIN c ON b.m = c.m AND b.k < c.k) ON a.k = b.k AND a.x = c.w
+SELECT compare('SELECT b.t, c.t, count(*), sum(d.w * c.w), count(d.k)
+    FROM a LEFT JOIN (b JOIN c ON b.m = c.m AND b.k < c.k) ON a.k = b.k AND a.x = c.w
     LEFT JOIN c d ON d.k = b.k GROUP BY 1, 2');
-SELECT compare('SELECT c.t, count(*), sum(d.w), count(b.m) FROM (a LEFT JOIN b ON a.k = b.k AND a.x < b.z) JOIN c ON c.k = a.k LEFT JOIN c d ON d.m = b.m
+SELECT compare('SELECT c.t, count(*), sum(d.w), count(b.m) FROM (a LEFT JOIN b ON a.k = b.k AND a.x < b.z) JOIN c ON c.k = a.k
+    LEFT JOIN c d ON d.m = b.m
     LEFT JOIN b e ON e.m = d.m AND e.z > 195 GROUP BY 1');
-SELECT compare('SELECT d.t, count(*), sum(b.z) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 100 JOIN c d ON d.k = a.k WHERE coalesce(b.m, 3) < 4 GROUP BY 1');
-SELECT compare('SELECT b.m, count(*), sum(d.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 100 JOIN c d ON d.m = coalesce(b.m, 3) JOIN b e ON e.k = a.k GROUP BY 1');
+SELECT compare('SELECT d.t, count(*), sum(b.z) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 100 JOIN c d ON d.k = a.k
+    WHERE coalesce(b.m, 3) < 4 GROUP BY 1');
+SELECT compare('SELECT b.m, count(*), sum(d.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 100 JOIN c d ON d.m = coalesce(b.m, 3)
+    JOIN b e ON e.k = a.k GROUP BY 1');
 SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a LEFT JOIN (b LEFT JOIN c ON b.m = c.m) ON a.k = b.k AND c.w > 50 GROUP BY 1');
 SELECT compare('SELECT a.t, count(*) FROM a WHERE EXISTS (SELECT FROM b JOIN c ON b.m = c.m WHERE b.k = a.k AND c.w > b.z) GROUP BY 1');
-SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 LEFT JOIN c ON coalesce(b.m, 0) = c.m JOIN c d ON a.k = d.k');
+SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 LEFT JOIN c ON coalesce(b.m, 0) = c.m
+    JOIN c d ON a.k = d.k');
 SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 LEFT JOIN c ON c.w > 98 JOIN c d ON a.k = d.k');
 CREATE VIEW v AS SELECT a.k, a.x, b.z FROM a JOIN b USING (k);
 SELECT compare('SELECT v.k, sum(v.x * v.z * c.w) FROM v JOIN c USING (k) GROUP BY v.k');
@@ -160,7 +171,8 @@ SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN (b JOIN c USING 
 SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k AND a.x > 5 JOIN c ON a.k = c.k GROUP BY 1');
 SELECT compare('SELECT count(*), sum(c.w) FROM a RIGHT JOIN (SELECT * FROM b) b ON a.x > 5 LEFT JOIN c ON a.k = c.k');
 SELECT compare('SELECT count(*), sum(c.w), count(a.x), count(b.z) FROM a FULL JOIN b USING (k) JOIN c ON a.k = c.k');
-SELECT compare('SELECT count(*), sum(c.w), count(s.z) FROM c JOIN (a FULL JOIN b ON a.k = b.k AND a.t = b.t) s(i, k, x, y, n, t, d, c, k2, m, z) USING (m)');
+SELECT compare('SELECT count(*), sum(c.w), count(s.z)
+    FROM c JOIN (a FULL JOIN b ON a.k = b.k AND a.t = b.t) s(i, k, x, y, n, t, d, c, k2, m, z) USING (m)');
 SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k), LATERAL (SELECT b.z FROM b WHERE b.k = a.k OFFSET 0) s');
 SELECT compare('SELECT count(*) FROM a JOIN c USING (k) WHERE EXISTS (SELECT FROM b JOIN c d USING (m) WHERE b.k = a.k AND d.w < a.x)');
 SELECT compare('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x + b.z = c.w');
@@ -170,7 +182,8 @@ CREATE TABLE paid AS SELECT i % 20 AS team, i * 7919 % 1000 AS player, i * 10472
 CREATE INDEX ON paid (year, team);
 ANALYZE paid;
 SET max_parallel_workers_per_gather = 0;
-SELECT * FROM btml.explain_factorized('SELECT count(*) FROM paid a JOIN paid b ON a.team = b.team JOIN paid c ON b.player = c.player AND c.year = a.year');
+SELECT * FROM btml.explain_factorized('SELECT count(*) FROM paid a JOIN paid b ON a.team = b.team
+    JOIN paid c ON b.player = c.player AND c.year = a.year');
 RESET max_parallel_workers_per_gather;
 DROP TABLE paid;
 
@@ -261,7 +274,8 @@ SELECT compare('SELECT sum(p.l * q.l * r.l) FROM big p JOIN big q USING (k) JOIN
 SELECT compare('SELECT sum(p.i * q.i) FROM big p JOIN big q USING (k)');
 SELECT compare('SELECT sum(p.i + 1) FROM big p JOIN big q USING (k) WHERE k <> 1');
 SELECT compare('SELECT sum(p.i + 1) FROM big p JOIN big q USING (k) WHERE q.k > 1 AND p.i < 9');
-SELECT compare('SELECT sum(r.i + 1) FROM big p JOIN big q USING (k) JOIN (SELECT 2147483647 AS i, 7 AS k UNION ALL SELECT 1, 2) r USING (k)');
+SELECT compare('SELECT sum(r.i + 1) FROM big p JOIN big q USING (k) JOIN (SELECT 2147483647 AS i, 7 AS k
+    UNION ALL SELECT 1, 2) r USING (k)');
 SELECT compare('SELECT sum(10 / r.i) FROM big p JOIN big q USING (k) JOIN (SELECT 0 AS i, 7 AS k UNION ALL SELECT 1, 2) r USING (k)');
 SELECT compare('SELECT sum(p.i + q.i) FROM big p JOIN big q USING (k) WHERE p.i < 9');
 SELECT compare('SELECT min(p.i - q.i), max(p.l - q.l) FROM big p JOIN big q USING (k) WHERE p.i < 9');
@@ -284,7 +298,8 @@ ANALYZE scanned;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT compare('SELECT sum(p.n) FROM scanned p JOIN c USING (k)');
 SELECT compare('SELECT sum(p.n) FROM (SELECT * FROM scanned WHERE k < (SELECT max(k) FROM scanned) OFFSET 0) p JOIN c USING (k)');
-SELECT compare('SELECT g, (SELECT sum(p.n) FROM (SELECT * FROM scanned WHERE k < (SELECT max(k) - g FROM scanned) OFFSET 0) p JOIN c USING (k)) FROM generate_series(0, 4) g');
+SELECT compare('SELECT g, (SELECT sum(p.n) FROM (SELECT * FROM scanned WHERE k < (SELECT max(k) - g
+    FROM scanned) OFFSET 0) p JOIN c USING (k)) FROM generate_series(0, 4) g');
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 DROP TABLE scanned;
 -- What is planned in just the memory that it is expected to take has enough of it, whichever setting bounds it.
@@ -307,7 +322,8 @@ BEGIN
         RETURN plan !~ 'Fell Back';
     END LOOP;
 END $$;
-SELECT setting, rows, fits(setting, rows) FROM unnest('{work_mem,btml.memory_limit}'::text[]) setting, unnest('{3000,8200,16000,33000}'::int[]) rows;
+SELECT setting, rows, fits(setting, rows)
+    FROM unnest('{work_mem,btml.memory_limit}'::text[]) setting, unnest('{3000,8200,16000,33000}'::int[]) rows;
 CREATE TABLE wide AS SELECT i AS k, i % 7 AS x FROM generate_series(1, 60000) i;
 ANALYZE wide;
 SET hash_mem_multiplier = 2;
@@ -325,14 +341,16 @@ BEGIN
 END $$;
 SELECT width('SELECT count(*) FROM wide p JOIN wide q ON q.k = p.x JOIN wide r ON r.k = q.x') AS path,
     width('SELECT count(*) FROM wide p JOIN wide q ON q.k = p.x JOIN wide r ON r.k = q.x AND r.x = p.k') AS triangle,
-    width('SELECT count(*) FROM wide p JOIN wide q ON q.k = p.x JOIN wide r ON r.k = q.x JOIN wide s ON s.k = r.x AND s.x = p.k') AS four_cycle;
+    width('SELECT count(*) FROM wide p JOIN wide q ON q.k = p.x JOIN wide r ON r.k = q.x JOIN wide s ON s.k = r.x AND s.x = p.k')
+    AS four_cycle;
 -- Values of text are held once, and the keys of a cycle's tables beside the tables.
 CREATE TABLE words AS SELECT repeat(i::text, 30) AS t, i AS k, -i AS l FROM generate_series(1, 1000) i;
 ANALYZE words;
 SELECT why('SELECT count(*) FROM words p JOIN words q USING (k)') ~ 'messages would take' AS of_numbers,
     why('SELECT count(*) FROM words p JOIN words q USING (t)') ~ 'messages would take' AS of_texts;
 SET work_mem = '90kB';
-SELECT why('SELECT count(*) FROM words p JOIN words q USING (k) JOIN words r ON r.k = p.l AND r.l = q.l') ~ 'messages would take' AS of_a_cycle;
+SELECT why('SELECT count(*) FROM words p JOIN words q USING (k) JOIN words r ON r.k = p.l AND r.l = q.l') ~ 'messages would take'
+    AS of_a_cycle;
 RESET work_mem;
 
 -- EXPLAIN, rescans, prepared statements, cursors.
@@ -419,7 +437,8 @@ SELECT why('SELECT count(*) FROM nextval(''numbers'') f(k) JOIN a USING (k)');
 SELECT why('SELECT count(*) FROM (SELECT nextval(''numbers'') AS k OFFSET 0) f JOIN a USING (k)');
 SELECT why('SELECT count(*) FROM (VALUES (nextval(''numbers'')), (2)) f (k) JOIN a USING (k)');
 SELECT why('SELECT count(*) FROM XMLTABLE(''/r'' PASSING (nextval(''numbers'')::text::xml) COLUMNS k int PATH ''.'') f JOIN a USING (k)');
-SELECT why('SELECT count(*) FROM XMLTABLE(''/r'' PASSING (NULL::xml) COLUMNS k int PATH ''.'') f JOIN a USING (k)') ~ 'volatile' AS is_volatile;
+SELECT why('SELECT count(*) FROM XMLTABLE(''/r'' PASSING (NULL::xml) COLUMNS k int PATH ''.'') f JOIN a USING (k)') ~ 'volatile'
+    AS is_volatile;
 SELECT why('SELECT count(*) FROM a TABLESAMPLE system (nextval(''numbers'')) JOIN b USING (k)');
 SELECT why('SELECT count(*) FROM a JOIN b TABLESAMPLE bernoulli (50) REPEATABLE (nextval(''numbers'')) USING (k)');
 SELECT why('SELECT count(*) FROM b JOIN c USING (k) WHERE b.k NOT IN (SELECT nextval(''numbers'') FROM a)');
@@ -431,7 +450,8 @@ CREATE INDEX ON b (k);
 SELECT compare('SELECT count(*), min(n) = 1 FROM (SELECT k FROM b WHERE k < (SELECT max(k) FROM c) OFFSET 0) s JOIN ties USING (k)');
 SELECT compare('SELECT count(*), min(n) = 1 FROM (SELECT k FROM b LIMIT (SELECT 50)) s JOIN ties USING (k)');
 SELECT compare('SELECT count(*), min(n) = 1 FROM (SELECT min(k) + 1 AS k FROM b) s JOIN ties USING (k)');
-SELECT compare('SELECT i, (SELECT (count(*), min(n) = 1)::text FROM (SELECT k FROM b WHERE k < (SELECT max(k) - i FROM c) OFFSET 0) s JOIN ties USING (k)) FROM generate_series(5, 9) i');
+SELECT compare('SELECT i, (SELECT (count(*), min(n) = 1)::text FROM (SELECT k FROM b WHERE k < (SELECT max(k) - i
+    FROM c) OFFSET 0) s JOIN ties USING (k)) FROM generate_series(5, 9) i');
 -- A function that the planner calls plans its own query meanwhile.
 CREATE FUNCTION joined() RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM a JOIN b USING (k)); END';
 SELECT why('SELECT count(*) FROM b JOIN c USING (k) WHERE b.z < joined()');
@@ -488,7 +508,8 @@ ROLLBACK;
 BEGIN;
 CREATE TABLE few AS SELECT i % 5 AS k FROM generate_series(1, 8) i;
 CREATE INDEX ON few (k);
-CREATE TABLE broad (k int, l int, c1 text, c2 text, c3 text, c4 text, c5 text, c6 text, c7 text, c8 text, c9 text, c10 text, c11 text, c12 text, c13 text, c14 text, c15 text, c16 text, c17 text);
+CREATE TABLE broad (k int, l int, c1 text, c2 text, c3 text, c4 text, c5 text, c6 text, c7 text, c8 text, c9 text, c10 text, c11 text,
+    c12 text, c13 text, c14 text, c15 text, c16 text, c17 text);
 CREATE INDEX ON broad (k, l);
 INSERT INTO broad SELECT i % 7, i FROM generate_series(1, 20) i;
 ANALYZE few;
@@ -498,8 +519,10 @@ GRANT SELECT ON few, broad TO regress_factorized;
 SET LOCAL enable_hashagg = off;
 SET LOCAL enable_sort = off;
 SET LOCAL ROLE regress_factorized;
-SELECT z.k, count(*), sum(q.n) FROM broad z JOIN (SELECT a.k, count(*) n FROM broad a JOIN few b ON b.k = a.k GROUP BY a.k) q ON q.k = z.k GROUP BY z.k ORDER BY z.k;
-SELECT * FROM btml.explain_factorized('SELECT z.k, count(*), sum(q.n) FROM broad z JOIN (SELECT a.k, count(*) n FROM broad a JOIN few b ON b.k = a.k GROUP BY a.k) q ON q.k = z.k GROUP BY z.k');
+SELECT z.k, count(*), sum(q.n) FROM broad z JOIN (SELECT a.k, count(*) n FROM broad a JOIN few b ON b.k = a.k GROUP BY a.k) q ON q.k = z.k
+    GROUP BY z.k ORDER BY z.k;
+SELECT * FROM btml.explain_factorized('SELECT z.k, count(*), sum(q.n) FROM broad z JOIN (SELECT a.k, count(*) n
+    FROM broad a JOIN few b ON b.k = a.k GROUP BY a.k) q ON q.k = z.k GROUP BY z.k');
 ROLLBACK;
 -- Tables that have the same rows share a scan.
 CREATE FUNCTION shared(query text, run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -508,7 +531,8 @@ DECLARE
 BEGIN
     PERFORM set_config('btml.force_factorize_aggregates', 'on', true);
     FOR line IN EXECUTE format('EXPLAIN (ANALYZE %s, COSTS off, TIMING off, SUMMARY off) %s', run::text, query) LOOP
-        IF line ~ 'Shared Scans|Scan .*on ' THEN RETURN NEXT regexp_replace(btrim(line), '(rows=\d+)\.\d+', '\1'); END IF; -- as before PostgreSQL 18
+        IF line ~ 'Shared Scans|Scan .*on ' THEN RETURN NEXT regexp_replace(btrim(line), '(rows=\d+)\.\d+', '\1'); END IF;
+        -- as before PostgreSQL 18
     END LOOP;
     PERFORM set_config('btml.force_factorize_aggregates', 'off', true);
 END $$;
@@ -529,7 +553,8 @@ INSERT INTO shared_queries VALUES
     (5, 'SELECT count(*) FROM b o JOIN b p ON o.m = p.k WHERE random() + o.z >= 0 AND random() + p.z >= 0'),
     (6, 'SELECT count(*), sum(p.z) FROM b o TABLESAMPLE system (100) JOIN b p ON o.m = p.k'),
     (7, 'SELECT o.t, count(*), sum(p.n) FROM (SELECT t, m, n, b FROM b) o JOIN b p ON p.t = o.t GROUP BY o.t'),
-    (8, 'SELECT o.t, count(*), sum(p.n), count(p.b) FROM b o LEFT JOIN b p ON p.t = o.t AND p.z > 50 LEFT JOIN b q ON q.k = o.k AND q.z > 50 GROUP BY o.t'),
+    (8, 'SELECT o.t, count(*), sum(p.n), count(p.b) FROM b o LEFT JOIN b p ON p.t = o.t AND p.z > 50
+    LEFT JOIN b q ON q.k = o.k AND q.z > 50 GROUP BY o.t'),
     (9, 'SELECT count(*), sum(o.x * p.x) FROM whole o JOIN whole p ON o.k = p.k'),
     (10, 'SELECT o.k, count(*) FROM whole o JOIN ONLY whole p ON o.k = p.k GROUP BY o.k'),
     (11, 'SELECT count(*), sum(o.l), sum(p.n) FROM narrow o JOIN narrow p ON o.t = p.t JOIN narrow q ON q.k = p.k WHERE q.k = 3'),
@@ -545,8 +570,10 @@ SELECT compare('SELECT count(*), sum(p.n) FROM narrow o JOIN narrow p ON o.k = p
 SELECT compare('SELECT count(*) FROM narrow o JOIN narrow p ON o.k = p.k WHERE o.k > 38 AND p.k > 38');
 RESET enable_seqscan; RESET enable_bitmapscan;
 -- It is run again with other parameters.
-SELECT compare('SELECT g, (SELECT count(*) + sum(p.z) FROM b o JOIN b p ON o.m = p.k WHERE o.z > g AND p.z > g) FROM generate_series(0, 200, 50) g');
-SELECT compare('SELECT g, s.* FROM generate_series(0, 200, 50) g, LATERAL (SELECT o.t, count(*) + sum(p.z) FROM b o JOIN b p ON o.m = p.k WHERE o.z > g AND p.z > g GROUP BY o.t) s');
+SELECT compare('SELECT g, (SELECT count(*) + sum(p.z) FROM b o JOIN b p ON o.m = p.k WHERE o.z > g AND p.z > g)
+    FROM generate_series(0, 200, 50) g');
+SELECT compare('SELECT g, s.* FROM generate_series(0, 200, 50) g, LATERAL (SELECT o.t, count(*) + sum(p.z) FROM b o JOIN b p ON o.m = p.k
+    WHERE o.z > g AND p.z > g GROUP BY o.t) s');
 -- More rows than were expected do not wait: the scan is repeated.
 CREATE TABLE grown (k int, l int, x int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO grown SELECT i, i, i, 't' FROM generate_series(1, 40) i;
@@ -562,20 +589,24 @@ SELECT shared('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l'
 SELECT compare('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l');
 ANALYZE grown;
 SET btml.force_factorize_aggregates = off;
-SELECT * FROM btml.explain_factorized('SELECT p.x, q.k, count(*) FROM grown o JOIN grown p ON o.k = p.l JOIN grown q ON q.x = p.l GROUP BY p.x, q.k');
+SELECT * FROM btml.explain_factorized('SELECT p.x, q.k, count(*) FROM grown o JOIN grown p ON o.k = p.l JOIN grown q ON q.x = p.l
+    GROUP BY p.x, q.k');
 RESET btml.memory_limit;
 SET btml.force_factorize_aggregates = on;
 -- Each column that waits is kept once, however many tables read it.
 SET work_mem = '64kB'; SET hash_mem_multiplier = 12;
-SELECT shared('SELECT count(*) FROM grown o JOIN grown p ON o.k = p.l JOIN grown q ON p.k = q.l JOIN grown r ON q.k = r.l WHERE o.x > 0 AND p.x > 0 AND q.x > 0 AND r.x > 0', true);
+SELECT shared('SELECT count(*) FROM grown o JOIN grown p ON o.k = p.l JOIN grown q ON p.k = q.l JOIN grown r ON q.k = r.l
+    WHERE o.x > 0 AND p.x > 0 AND q.x > 0 AND r.x > 0', true);
 RESET work_mem; RESET hash_mem_multiplier;
 -- Foreign partitions may give each role other rows: a scan is one role's.
 GRANT SELECT ON whole TO regress_factorized;
 CREATE VIEW of_owner AS SELECT * FROM whole;
 GRANT SELECT ON of_owner TO regress_factorized;
 SET ROLE regress_factorized;
-SELECT count(*) FROM factorized.shared('SELECT count(*), sum(o.x * p.x) FROM whole o JOIN of_owner p ON o.k = p.k') line WHERE line ~ 'Shared';
-SELECT count(*) FROM factorized.shared('SELECT count(*), sum(o.x * p.x) FROM of_owner o JOIN of_owner p ON o.k = p.k') line WHERE line ~ 'Shared';
+SELECT count(*) FROM factorized.shared('SELECT count(*), sum(o.x * p.x) FROM whole o JOIN of_owner p ON o.k = p.k') line
+    WHERE line ~ 'Shared';
+SELECT count(*) FROM factorized.shared('SELECT count(*), sum(o.x * p.x) FROM of_owner o JOIN of_owner p ON o.k = p.k') line
+    WHERE line ~ 'Shared';
 RESET ROLE;
 DROP VIEW of_owner;
 DROP TABLE grown, narrow, whole, shared_queries;

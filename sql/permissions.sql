@@ -38,14 +38,22 @@ BEGIN
     RESET ROLE;
 END $$;
 
-SELECT * FROM read_by('regress_btml_reader', 'open', 'hidden', 'columns', 'SELECT v FROM columns', 'SELECT v, secret FROM columns', 'SELECT v FROM columns WHERE secret > 0',
-    'SELECT FROM columns', 'SELECT FROM hidden', 'SELECT v FROM open JOIN hidden USING (k)', 'SELECT o.v FROM open o JOIN columns c ON o.k = c.secret',
-    'SELECT o.v, c.v AS cv FROM open o JOIN columns c USING (k)', 'SELECT o.v FROM open o LEFT JOIN columns c ON o.k = c.k AND c.secret > 0', 'SELECT length(c::text) AS l FROM columns c',
-    'SELECT v FROM open WHERE k IN (SELECT k FROM hidden)', 'SELECT v, (SELECT max(secret) FROM hidden) AS m FROM open', 'SELECT v FROM (SELECT v, k FROM open) o, LATERAL (SELECT secret FROM hidden h WHERE h.k = o.k LIMIT 1) s',
-    'SELECT v FROM open UNION ALL SELECT secret FROM hidden', 'WITH h AS (SELECT k FROM hidden) SELECT v FROM open JOIN h USING (k)', 'SELECT sum(secret) AS s FROM hidden', 'SELECT v FROM open LEFT JOIN hidden ON false');
-SELECT * FROM read_by('regress_btml_reader', 'window_on', 'left_window', 'where_window', 'SELECT hint FROM window_on', 'SELECT w.hint, h.secret FROM window_on w JOIN hidden h USING (k)',
-    'SELECT w.hint, o.v FROM window_on w JOIN open o USING (k)', 'SELECT w.hint, x.hint AS xhint FROM window_on w LEFT JOIN left_window x USING (k)');
-SELECT * FROM read_by('regress_btml_nobody', 'open', 'window_on', 'left_window', 'SELECT v FROM open JOIN window_on USING (k, v)', 'SELECT o.v FROM open o LEFT JOIN window_on w ON o.k = w.k', 'columns');
+SELECT * FROM read_by('regress_btml_reader', 'open', 'hidden', 'columns', 'SELECT v FROM columns', 'SELECT v, secret FROM columns',
+    'SELECT v FROM columns WHERE secret > 0',
+    'SELECT FROM columns', 'SELECT FROM hidden', 'SELECT v FROM open JOIN hidden USING (k)',
+    'SELECT o.v FROM open o JOIN columns c ON o.k = c.secret',
+    'SELECT o.v, c.v AS cv FROM open o JOIN columns c USING (k)',
+    'SELECT o.v FROM open o LEFT JOIN columns c ON o.k = c.k AND c.secret > 0', 'SELECT length(c::text) AS l FROM columns c',
+    'SELECT v FROM open WHERE k IN (SELECT k FROM hidden)', 'SELECT v, (SELECT max(secret) FROM hidden) AS m FROM open',
+    'SELECT v FROM (SELECT v, k FROM open) o, LATERAL (SELECT secret FROM hidden h WHERE h.k = o.k LIMIT 1) s',
+    'SELECT v FROM open UNION ALL SELECT secret FROM hidden', 'WITH h AS (SELECT k FROM hidden) SELECT v FROM open JOIN h USING (k)',
+    'SELECT sum(secret) AS s FROM hidden', 'SELECT v FROM open LEFT JOIN hidden ON false');
+SELECT * FROM read_by('regress_btml_reader', 'window_on', 'left_window', 'where_window', 'SELECT hint FROM window_on',
+    'SELECT w.hint, h.secret FROM window_on w JOIN hidden h USING (k)',
+    'SELECT w.hint, o.v FROM window_on w JOIN open o USING (k)',
+    'SELECT w.hint, x.hint AS xhint FROM window_on w LEFT JOIN left_window x USING (k)');
+SELECT * FROM read_by('regress_btml_nobody', 'open', 'window_on', 'left_window', 'SELECT v FROM open JOIN window_on USING (k, v)',
+    'SELECT o.v FROM open o LEFT JOIN window_on w ON o.k = w.k', 'columns');
 -- A view's owner has to have the rights that the view uses.
 REVOKE SELECT ON hidden FROM regress_btml_owner;
 SELECT * FROM read_by('regress_btml_reader', 'window_on', 'where_window', 'SELECT v FROM left_window');
@@ -65,7 +73,8 @@ RESET ROLE;
 -- Row-level security filters what is read, wherever the table stands in the source.
 SET ROLE regress_btml_owner;
 CREATE TABLE rows_of (k int, who name, v float8);
-INSERT INTO rows_of VALUES (1, 'regress_btml_reader', 2), (2, 'regress_btml_reader', 3), (1, 'regress_btml_nobody', 50), (3, 'regress_btml_nobody', 70), (2, 'regress_btml_owner', 900);
+INSERT INTO rows_of VALUES (1, 'regress_btml_reader', 2), (2, 'regress_btml_reader', 3), (1, 'regress_btml_nobody', 50), (3,
+    'regress_btml_nobody', 70), (2, 'regress_btml_owner', 900);
 ALTER TABLE rows_of ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON rows_of USING (who = current_user);
 CREATE TABLE memberships (k int, who name);
@@ -80,23 +89,31 @@ CREATE VIEW fenced WITH (security_barrier) AS SELECT o.k, o.v FROM open o JOIN h
 GRANT SELECT ON all_rows, fenced TO regress_btml_reader;
 RESET ROLE;
 SELECT role, r.* FROM unnest(ARRAY['regress_btml_reader', 'regress_btml_nobody', 'regress_btml_owner']) AS role, read_by(role,
-    'SELECT v FROM rows_of', 'SELECT FROM rows_of', 'SELECT r.v, o.v AS ov FROM rows_of r JOIN open o USING (k)', 'SELECT o.v, coalesce(r.v, 1) AS rv FROM open o LEFT JOIN rows_of r USING (k)',
-    'SELECT a.v, b.v AS bv FROM rows_of a JOIN rows_of b USING (k)', 'SELECT v FROM by_member', 'SELECT r.v, m.v AS mv FROM rows_of r JOIN by_member m USING (k)',
-    'SELECT o.v, coalesce(m.v, 1) AS mv FROM open o LEFT JOIN by_member m ON o.k = m.k AND m.v > 1', 'SELECT v FROM open WHERE k IN (SELECT k FROM rows_of)', 'SELECT v FROM (SELECT k, v FROM by_member) s',
+    'SELECT v FROM rows_of', 'SELECT FROM rows_of', 'SELECT r.v, o.v AS ov FROM rows_of r JOIN open o USING (k)',
+    'SELECT o.v, coalesce(r.v, 1) AS rv FROM open o LEFT JOIN rows_of r USING (k)',
+    'SELECT a.v, b.v AS bv FROM rows_of a JOIN rows_of b USING (k)', 'SELECT v FROM by_member',
+    'SELECT r.v, m.v AS mv FROM rows_of r JOIN by_member m USING (k)',
+    'SELECT o.v, coalesce(m.v, 1) AS mv FROM open o LEFT JOIN by_member m ON o.k = m.k AND m.v > 1',
+    'SELECT v FROM open WHERE k IN (SELECT k FROM rows_of)', 'SELECT v FROM (SELECT k, v FROM by_member) s',
     'SELECT a.v FROM open a LEFT JOIN by_member m ON a.k = m.k WHERE m.k IS NULL', 'SELECT sum(v) AS s FROM rows_of') AS r;
 -- A view shows what its owner may see.
-SELECT * FROM read_by('regress_btml_reader', 'SELECT v FROM all_rows', 'SELECT a.v, r.v AS rv FROM all_rows a JOIN rows_of r USING (k)', 'SELECT v FROM fenced');
+SELECT * FROM read_by('regress_btml_reader', 'SELECT v FROM all_rows', 'SELECT a.v, r.v AS rv FROM all_rows a JOIN rows_of r USING (k)',
+    'SELECT v FROM fenced');
 SET ROLE regress_btml_reader;
 SET row_security = off;
 SELECT btml.sumprod('SELECT v FROM rows_of');
 RESET row_security;
 SELECT * FROM btml.explain_join('SELECT o.v FROM open o JOIN rows_of r USING (k)');
-SELECT * FROM btml.sample_join('SELECT r.who, r.v, o.v FROM rows_of r JOIN open o USING (k)', 100) AS t (who name, v float8, open float8) ORDER BY v;
-SELECT * FROM btml.sample_join('SELECT o.k, r.who, f.v FROM open o LEFT JOIN rows_of r USING (k) LEFT JOIN fenced f USING (k)', 100) AS t (k int, who name, v float8) ORDER BY k;
+SELECT * FROM btml.sample_join('SELECT r.who, r.v, o.v FROM rows_of r JOIN open o USING (k)', 100) AS t (who name, v float8, open float8)
+    ORDER BY v;
+SELECT * FROM btml.sample_join('SELECT o.k, r.who, f.v FROM open o LEFT JOIN rows_of r USING (k) LEFT JOIN fenced f USING (k)',
+    100) AS t (k int, who name, v float8) ORDER BY k;
 
 -- A function that tells what it is given sees only rows that the caller may see.
-CREATE FUNCTION pg_temp.tell(v float8) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE WARNING 'told of %', v; RETURN true; END $$;
-CREATE FUNCTION pg_temp.tell_stable(v float8) RETURNS boolean LANGUAGE plpgsql STABLE COST 0.0001 AS $$ BEGIN RAISE WARNING 'told of %', v; RETURN true; END $$;
+CREATE FUNCTION pg_temp.tell(v float8) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE WARNING 'told of %',
+    v; RETURN true; END $$;
+CREATE FUNCTION pg_temp.tell_stable(v float8) RETURNS boolean LANGUAGE plpgsql STABLE COST 0.0001 AS $$ BEGIN RAISE WARNING 'told of %',
+    v; RETURN true; END $$;
 SELECT btml.sumprod('SELECT v FROM rows_of WHERE pg_temp.tell_stable(v)');
 SELECT btml.sumprod('SELECT v FROM rows_of WHERE pg_temp.tell(v)');
 SELECT btml.sumprod('SELECT r.v, pg_temp.tell_stable(r.v) AS t FROM open o JOIN rows_of r USING (k)');
@@ -109,7 +126,8 @@ RESET ROLE;
 -- A cast that nobody wrote down runs only where its function is the caller's own or a superuser's.
 SET ROLE regress_btml_owner;
 CREATE TYPE disguise AS (numbers real[]);
-CREATE FUNCTION tell_who(disguise) RETURNS real[] LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'cast by %', current_user; RETURN $1.numbers; END $$;
+CREATE FUNCTION tell_who(disguise) RETURNS real[] LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'cast by %',
+    current_user; RETURN $1.numbers; END $$;
 CREATE CAST (disguise AS real[]) WITH FUNCTION tell_who(disguise);
 CREATE TABLE bait (id int, x disguise);
 INSERT INTO bait VALUES (1, ROW('{0}')::disguise);

@@ -36,11 +36,14 @@ CREATE FUNCTION ticks(svg text) RETURNS text LANGUAGE sql AS
 $$ SELECT string_agg(m[1], ' | ') FROM regexp_matches(svg, '<text (?:x|transform)[^>]*>([^<]*)</text>', 'g') m $$;
 SELECT ticks(btml.plot('SELECT 10.0 ^ i AS x, 10.0 ^ -i AS y FROM generate_series(0, 4) i', x_scale => 'log', y_scale => 'log'));
 SELECT ticks(btml.plot('SELECT date ''2020-01-31'' + i AS x, i AS y FROM generate_series(0, 60) i'));
-SELECT ticks(btml.plot('SELECT timestamptz ''2020-01-31 12:00+00'' + i * interval ''1 minute'' AS x, i AS y FROM generate_series(0, 300, 60) i'));
+SELECT ticks(btml.plot('SELECT timestamptz ''2020-01-31 12:00+00'' + i * interval ''1 minute'' AS x, i AS y
+    FROM generate_series(0, 300, 60) i'));
 SET timezone = 'Asia/Kolkata';
-SELECT ticks(btml.plot('SELECT timestamptz ''2020-01-31 12:00+00'' + i * interval ''1 minute'' AS x, i AS y FROM generate_series(0, 300, 60) i'));
+SELECT ticks(btml.plot('SELECT timestamptz ''2020-01-31 12:00+00'' + i * interval ''1 minute'' AS x, i AS y
+    FROM generate_series(0, 300, 60) i'));
 SET timezone = 'UTC';
-SELECT ticks(btml.plot('SELECT time ''08:00'' + i * interval ''1 hour'' AS x, timestamp ''2020-01-01'' + i * interval ''1 year'' AS y FROM generate_series(0, 9) i', 'point'));
+SELECT ticks(btml.plot('SELECT time ''08:00'' + i * interval ''1 hour'' AS x, timestamp ''2020-01-01'' + i * interval ''1 year'' AS y
+    FROM generate_series(0, 9) i', 'point'));
 SELECT ticks(btml.plot('SELECT i * 1e8 AS x, i * 1e-8 AS y FROM generate_series(0, 5) i', height => 200));
 SELECT ticks(btml.plot('SELECT ''category number '' || i AS x, i AS y FROM generate_series(1, 20) i', 'point'));
 SELECT ticks(btml.plot('SELECT ''category number '' || i AS x, i AS y FROM generate_series(1, 60) i', 'bar', height => 300));
@@ -51,27 +54,37 @@ SELECT * FROM parts(btml.plot('SELECT x, y, mark FROM (SELECT 1 AS x, 2 AS y, ''
 SELECT ticks(btml.plot('SELECT 3 AS x, 5 AS y', 'point'));
 SELECT ticks(btml.plot('SELECT i AS x, 7 AS y FROM generate_series(1, 5) i'));
 SELECT ticks(btml.plot('SELECT 0 AS x, 0 AS y', 'bar'));
-SELECT * FROM parts(btml.plot($$ SELECT * FROM (VALUES (1::float8, 1::float8), (2, NULL), (3, 'NaN'), (4, 'Infinity'), (NULL, 2), ('-Infinity', 3), (7, 7)) v(x, y) $$));
-SELECT * FROM parts(btml.plot($$ SELECT * FROM (VALUES (1::float8, 1::float8), (2, NULL), (3, 'NaN'), (4, 'Infinity'), (NULL, 2), (-7, 7)) v(x, y) $$, 'point', x_scale => 'log'));
+SELECT * FROM parts(btml.plot($$ SELECT *
+    FROM (VALUES (1::float8, 1::float8), (2, NULL), (3, 'NaN'), (4, 'Infinity'), (NULL, 2), ('-Infinity', 3), (7, 7)) v(x, y) $$));
+SELECT * FROM parts(btml.plot($$ SELECT *
+    FROM (VALUES (1::float8, 1::float8), (2, NULL), (3, 'NaN'), (4, 'Infinity'), (NULL, 2), (-7, 7)) v(x, y) $$, 'point',
+    x_scale => 'log'));
 SELECT * FROM parts(btml.plot($$ SELECT timestamp 'infinity' AS x, 1 AS y UNION ALL SELECT '2020-01-01', 2 $$, 'point'));
-SELECT * FROM parts(btml.plot($$ SELECT i AS x, i AS y, -i AS size, 'NaN'::float8 AS value, i - 1 AS lower, NULL::float8 AS upper FROM generate_series(0, 3) i $$, 'point'));
-SELECT * FROM parts(btml.plot($$ SELECT i AS x, i AS y, i - 2 AS lower, i + 1 AS upper FROM generate_series(1, 3) i $$, 'point', y_scale => 'log'));
+SELECT * FROM parts(btml.plot($$ SELECT i AS x, i AS y, -i AS size, 'NaN'::float8 AS value, i - 1 AS lower, NULL::float8 AS upper
+    FROM generate_series(0, 3) i $$, 'point'));
+SELECT * FROM parts(btml.plot($$ SELECT i AS x, i AS y, i - 2 AS lower, i + 1 AS upper FROM generate_series(1, 3) i $$, 'point',
+    y_scale => 'log'));
 SELECT * FROM parts(btml.plot($$ SELECT i * 1e308::float8 AS x, i * 1e-320::float8 AS y FROM generate_series(-1, 1) i $$, 'line'));
 SELECT * FROM parts(btml.plot('SELECT 1 AS x, 2 AS y FROM generate_series(1, 3)', 'bar'));
 
 -- Texts are a user's data.
-SELECT lines FROM lines(btml.plot($$ SELECT '</text><script>alert(1)</script>' AS x, 1 AS y, E'"&\x01\n\u05e9' AS series, '<b>' AS label $$, 'bar',
-    title => '</title><script>alert(2)</script>', x_label => E'a\tb', y_label => repeat('w', 1000))) WHERE lines ~ 'script|#x|www|#60;b' AND lines !~ '<style>';
-SELECT length(btml.plot('SELECT repeat(''long '', 100000) || i AS x, i AS y, repeat(''label'', 100000) AS label, repeat(''s'', 100000) AS series FROM generate_series(1, 3) i', 'bar')) < 15000 AS cut;
+SELECT lines FROM lines(btml.plot($$ SELECT '</text><script>alert(1)</script>' AS x, 1 AS y,
+    E'"&\x01\n\u05e9' AS series, '<b>' AS label $$, 'bar',
+    title => '</title><script>alert(2)</script>', x_label => E'a\tb', y_label => repeat('w', 1000)))
+    WHERE lines ~ 'script|#x|www|#60;b' AND lines !~ '<style>';
+SELECT length(btml.plot('SELECT repeat(''long '', 100000) || i AS x, i AS y, repeat(''label'', 100000) AS label, repeat(''s'', 100000)
+    AS series FROM generate_series(1, 3) i', 'bar')) < 15000 AS cut;
 
 -- The order of rows means nothing but for that of categories and series.
 SELECT m.mark, btml.plot('SELECT x, y, y - 1 AS lower, y + 1 AS upper, y AS value, x::text AS label FROM curve ORDER BY x', m.mark)
-             = btml.plot('SELECT x, y, y - 1 AS lower, y + 1 AS upper, y AS value, x::text AS label FROM curve ORDER BY x % 4, y DESC', m.mark) AS same
+             = btml.plot('SELECT x, y, y - 1 AS lower, y + 1 AS upper, y AS value, x::text AS label FROM curve ORDER BY x % 4, y DESC',
+             m.mark) AS same
 FROM unnest('{line,step,area,band,point,bar,box,heatmap}'::text[]) m(mark);
 SELECT ticks(btml.plot('SELECT * FROM (VALUES (''b'', 1), (''a'', 2)) v(x, y)', 'bar'));
 
 -- Many rows are binned.
-CREATE TABLE many AS SELECT hashint4(i) / 2147483648.0::float8 AS x, hashint4(i + 100000) / 2147483648.0::float8 AS y FROM generate_series(1, 100000) i;
+CREATE TABLE many AS SELECT hashint4(i) / 2147483648.0::float8 AS x, hashint4(i + 100000) / 2147483648.0::float8 AS y
+    FROM generate_series(1, 100000) i;
 SELECT m.mark, length(btml.plot('SELECT x, y, y - 1 AS lower, y + 1 AS upper, x AS value FROM many', m.mark)) / 100000 AS hundred_kb
 FROM unnest('{line,step,area,band,point,bar,heatmap}'::text[]) m(mark);
 SELECT * FROM parts(btml.plot('many', 'point'));

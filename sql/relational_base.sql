@@ -260,9 +260,12 @@ SELECT btml.sumprod('SELECT 1 / (b.x - 5) AS q FROM a JOIN b USING (x)');
 -- A column's value in a row without a match is computed when the column is read, and only then; an error in it says so.
 SELECT btml.sumprod('SELECT v, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0');
 SELECT btml.boost_fit('SELECT v, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0', 'v', features => '{ratio}');
-SELECT count(*) > 0 AS explained FROM btml.explain_join('SELECT v, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0');
-SELECT btml.summary(btml.tree_fit('SELECT v, a.x, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0', 'v', features => '{x}'))->'rows' AS rows;
-SELECT btml.sumprod('SELECT v, 1 / coalesce(b.y, 1) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0') = sum(v * (1 / coalesce(b.y, 1))) AS same FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0;
+SELECT count(*) > 0 AS explained
+    FROM btml.explain_join('SELECT v, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0');
+SELECT btml.summary(btml.tree_fit('SELECT v, a.x, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0', 'v',
+    features => '{x}'))->'rows' AS rows;
+SELECT btml.sumprod('SELECT v, 1 / coalesce(b.y, 1) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0')
+    = sum(v * (1 / coalesce(b.y, 1))) AS same FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0;
 
 DROP EXTENSION IF EXISTS file_fdw CASCADE;
 DROP SCHEMA relational_base CASCADE;
@@ -271,10 +274,15 @@ DROP SCHEMA relational_base CASCADE;
 SET search_path = public;
 CREATE TABLE folded (a int, ok bool);
 INSERT INTO folded VALUES (1, true), (2, false);
-SELECT btml.sumprod('select a from folded where (a, true) in (select a, ok from folded)'), (select sum(a) from folded where (a, true) in (select a, ok from folded));
-SELECT btml.sumprod('select a from folded where false in (select a = 1 from folded)'), (select sum(a) from folded where false in (select a = 1 from folded));
-SELECT btml.sumprod('select a from folded where (null, 1) in (select a, a from folded)'), (select sum(a) from folded where (null, 1) in (select a, a from folded));
-SELECT btml.sumprod('select a from folded where true in (select ok from folded)'), (select sum(a) from folded where true in (select ok from folded));
-SELECT btml.sumprod('select a from folded where null::int not in (select a from folded)'), (select sum(a) from folded where null::int not in (select a from folded));
+SELECT btml.sumprod('select a from folded where (a, true) in (select a, ok from folded)'),
+    (select sum(a) from folded where (a, true) in (select a, ok from folded));
+SELECT btml.sumprod('select a from folded where false in (select a = 1 from folded)'),
+    (select sum(a) from folded where false in (select a = 1 from folded));
+SELECT btml.sumprod('select a from folded where (null, 1) in (select a, a from folded)'),
+    (select sum(a) from folded where (null, 1) in (select a, a from folded));
+SELECT btml.sumprod('select a from folded where true in (select ok from folded)'),
+    (select sum(a) from folded where true in (select ok from folded));
+SELECT btml.sumprod('select a from folded where null::int not in (select a from folded)'),
+    (select sum(a) from folded where null::int not in (select a from folded));
 SELECT * FROM btml.explain_join('select a from folded where (a, true) in (select a, ok from folded)');
 DROP TABLE folded;

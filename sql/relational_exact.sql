@@ -25,18 +25,22 @@ SELECT btml.sumprod_exact('SELECT a.n, b.y, c.z FROM a JOIN b USING (k) JOIN c U
 SELECT btml.sumprod_exact('SELECT a.n, b.y, c.z FROM a JOIN b USING (k) JOIN c USING (m)', 'max_product') =
     (SELECT max(a.n * b.y * c.z) FROM a JOIN b USING (k) JOIN c USING (m)) AS max_product;
 -- The join has 10^15 rows.
-SELECT semiring, btml.sumprod_exact('SELECT x.x, y.y, z.z FROM generate_series(1, 100000) x(x), generate_series(1, 100000) y(y), generate_series(1, 100000) z(z)',
+SELECT semiring, btml.sumprod_exact('SELECT x.x, y.y, z.z
+    FROM generate_series(1, 100000) x(x), generate_series(1, 100000) y(y), generate_series(1, 100000) z(z)',
     semiring) FROM unnest('{sum_product,max_product,min_plus,max_plus,or_and}'::text[]) semiring;
 SELECT btml.sumprod_exact('SELECT a.x, b.y FROM a JOIN b USING (k)', 'or_and') AS some,
     btml.sumprod_exact('SELECT a.x - a.x AS zero, b.y FROM a JOIN b USING (k)', 'or_and') AS none;
 SELECT semiring, btml.sumprod_exact('SELECT a.x, b.y FROM a JOIN b USING (k) WHERE a.x < 0', semiring) AS empty,
-    btml.sumprod_exact('SELECT FROM a WHERE false', semiring) AS no_factors_empty, btml.sumprod_exact('SELECT FROM a', semiring) AS no_factors
+    btml.sumprod_exact('SELECT FROM a WHERE false', semiring) AS no_factors_empty,
+    btml.sumprod_exact('SELECT FROM a', semiring) AS no_factors
 FROM unnest('{sum_product,max_product,min_plus,max_plus,or_and}'::text[]) semiring;
 SELECT btml.sumprod_exact('SELECT k FROM a'), btml.sumprod_exact('c');
 
-SELECT *, value = (SELECT sum(a.x * b.y) FROM a JOIN b USING (k) WHERE a.g IS NOT DISTINCT FROM t.g AND b.h IS NOT DISTINCT FROM t.h) AS same
+SELECT *, value = (SELECT sum(a.x * b.y) FROM a JOIN b USING (k) WHERE a.g IS NOT DISTINCT FROM t.g AND b.h IS NOT DISTINCT
+    FROM t.h) AS same
 FROM btml.sumprod_exact_by('SELECT a.g, b.h, a.x, b.y FROM a JOIN b USING (k)', '{g,h}') AS t(g text, h text, value numeric) ORDER BY g, h;
-SELECT * FROM btml.sumprod_exact_by('SELECT a.g, a.n, b.y FROM a JOIN b USING (k)', '{g}', 'min_plus') AS t(g text, value numeric) ORDER BY g;
+SELECT * FROM btml.sumprod_exact_by('SELECT a.g, a.n, b.y FROM a JOIN b USING (k)', '{g}', 'min_plus') AS t(g text, value numeric)
+    ORDER BY g;
 SELECT * FROM btml.sumprod_exact_by('SELECT a.g, a.n FROM a WHERE false', '{g}') AS t(g text, value numeric);
 
 -- More digits than a double has, and than 128 bits hold.
@@ -46,7 +50,8 @@ SELECT btml.sumprod_exact($$SELECT 1e38::numeric(55, 16) AS f, y FROM a JOIN b U
 -- What may stand before and after a statement.
 SELECT source, btml.sumprod_exact(source)
 FROM unnest(ARRAY['SELECT x FROM a;', 'SELECT x FROM a -- note', 'SELECT x FROM a ; -- note', ';; /* ; */ SELECT x FROM a;;',
-    'SELECT x FROM a WHERE g <> $$;$$', '(SELECT x FROM a) ORDER BY 1;', 'WITH s AS (TABLE a) SELECT x FROM s --', 'VALUES (2, 3), (4, 5);']) source;
+    'SELECT x FROM a WHERE g <> $$;$$', '(SELECT x FROM a) ORDER BY 1;', 'WITH s AS (TABLE a) SELECT x FROM s --',
+    'VALUES (2, 3), (4, 5);']) source;
 SELECT * FROM btml.sumprod_exact_by('SELECT g, x FROM a; -- note', '{g}') AS t(g text, value numeric) ORDER BY g;
 
 -- Aggregates, functions and operators of the user's schemas are not taken for PostgreSQL's own.

@@ -45,7 +45,8 @@ SELECT source, line FROM unnest(ARRAY[
     'SELECT generate_series(1, 2) AS g FROM a',
     'WITH s AS MATERIALIZED (SELECT * FROM a) SELECT FROM s',
     'SELECT 1 AS one',
-    'SELECT FROM a WHERE random() < 2']) WITH ORDINALITY AS s (source, number), btml.explain_join(source) AS line WHERE line ~ 'Not factorised' ORDER BY number;
+    'SELECT FROM a WHERE random() < 2']) WITH ORDINALITY AS s (source, number), btml.explain_join(source) AS line
+    WHERE line ~ 'Not factorised' ORDER BY number;
 
 -- Columns that the source outputs need not be numbers, and none is read.
 SELECT * FROM btml.explain_join('SELECT ''text'' AS t, ARRAY[x] AS l, a FROM a');

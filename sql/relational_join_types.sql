@@ -20,15 +20,23 @@ CREATE TABLE l (n int, i2 int2, i4 int4, i8 int8, f4 float4, f8 float8, num nume
     t time, tt timetz, span interval, txt text, vc varchar(10), bp char(6), nm name, "char" "char", col colour, id uuid, raw bytea, o oid,
     ints int[], texts text[], js jsonb, range int4range, pos positive, lab label, rk rank, ip inet, bits bit(3), cash money, p point3);
 INSERT INTO l VALUES
-    (1, 1, 1, 1, 0.5, 0.5, 1.0, true, '2001-01-01', '2001-01-01 00:00', '2001-01-01 00:00+00', '12:00', '12:00+00', '1 mon', 'one', 'one', 'one', 'one', 'a', 'red',
-     '00000000-0000-0000-0000-000000000001', '\x01', 1, '{1,2}', '{a,b}', '{"a": 1, "b": 2}', '[1,5)', 1, 'one', 1, '10.0.0.1', '101', 1.5, '(1,2)'),
-    (2, -1, -1, -1, '-0', '-0', 1.00, false, 'infinity', 'infinity', '-infinity', '24:00', '14:00+02', '30 days', '', '', '', '', '', 'blue',
-     'ffffffff-ffff-ffff-ffff-ffffffffffff', '', 4294967295, '{}', '{NULL,b}', 'null', 'empty', 2, 'One', 0, '10.0.0.1/24', '111', -1, '(1,)'),
-    (3, 32767, 32767, 32767, 'NaN', 'NaN', 'NaN', NULL, '0044-03-15 BC', '2001-01-01 00:00', '2001-01-01 02:00+02', '00:00', '12:00+01', '-1 day', 'One ', 'One ', 'One ', 'One ', 'z', 'green',
+    (1, 1, 1, 1, 0.5, 0.5, 1.0, true, '2001-01-01', '2001-01-01 00:00', '2001-01-01 00:00+00', '12:00', '12:00+00', '1 mon', 'one', 'one',
+    'one', 'one', 'a', 'red',
+     '00000000-0000-0000-0000-000000000001', '\x01', 1, '{1,2}', '{a,b}', '{"a": 1, "b": 2}', '[1,5)', 1, 'one', 1, '10.0.0.1', '101', 1.5,
+     '(1,2)'),
+    (2, -1, -1, -1, '-0', '-0', 1.00, false, 'infinity', 'infinity', '-infinity', '24:00', '14:00+02', '30 days', '', '', '', '', '',
+    'blue',
+     'ffffffff-ffff-ffff-ffff-ffffffffffff', '', 4294967295, '{}', '{NULL,b}', 'null', 'empty', 2, 'One', 0, '10.0.0.1/24', '111', -1,
+     '(1,)'),
+    (3, 32767, 32767, 32767, 'NaN', 'NaN', 'NaN', NULL, '0044-03-15 BC', '2001-01-01 00:00', '2001-01-01 02:00+02', '00:00', '12:00+01',
+    '-1 day', 'One ', 'One ', 'One ', 'One ', 'z', 'green',
      NULL, '\x0100', 5, '{1,NULL}', '{}', '[1, 2]', '[1,4]', 32767, 'One ', 'NaN', '::1', '000', 0, NULL),
-    (4, 1, NULL, 2147483648, 0, 0, 0.0, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '(,)'),
-    (5, 0, 0, 0, '-Infinity', 'Infinity', 12345678901234567890.123, false, '2001-01-01', '2001-01-01 00:00:00.000001', '2001-01-01 00:00+00', '12:00', '12:00+00', '720:00:00', 'one', 'one', 'one  ', 'one', 'a', 'red',
-     '00000000-0000-0000-0000-000000000001', '\x01', 1, '{1,2}', '{a,b}', '{"b": 2, "a": 1.0}', '[1,4]', 1, 'one', 1, '10.0.0.1', '101', 1.5, '(1,2)');
+    (4, 1, NULL, 2147483648, 0, 0, 0.0, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '(,)'),
+    (5, 0, 0, 0, '-Infinity', 'Infinity', 12345678901234567890.123, false, '2001-01-01', '2001-01-01 00:00:00.000001',
+    '2001-01-01 00:00+00', '12:00', '12:00+00', '720:00:00', 'one', 'one', 'one  ', 'one', 'a', 'red',
+     '00000000-0000-0000-0000-000000000001', '\x01', 1, '{1,2}', '{a,b}', '{"b": 2, "a": 1.0}', '[1,4]', 1, 'one', 1, '10.0.0.1', '101',
+     1.5, '(1,2)');
 CREATE TABLE r AS SELECT * FROM l UNION ALL SELECT * FROM l WHERE n IN (1, 2);
 
 -- One key, of each type.
@@ -40,16 +48,21 @@ WHERE attrelid = 'l'::regclass AND attnum > 0 AND attname <> 'p' ORDER BY attnum
 SELECT btml = sql AS agrees FROM rows_of('SELECT FROM l JOIN r USING (p)');
 
 -- Keys of two types: of one operator family they are keys, of none they make one relation.
-SELECT x, y, c.* FROM (VALUES ('i2', 'i4'), ('i2', 'i8'), ('i4', 'i8'), ('pos', 'i8'), ('f4', 'f8'), ('rk', 'f8'), ('i4', 'f8'), ('i4', 'num'), ('f8', 'num'),
-    ('txt', 'vc'), ('txt', 'bp'), ('vc', 'bp'), ('txt', 'nm'), ('nm', 'vc'), ('lab', 'txt'), ('lab', 'vc'), ('d', 'ts'), ('ts', 'tz'), ('i4', 'o'),
+SELECT x, y, c.* FROM (VALUES ('i2', 'i4'), ('i2', 'i8'), ('i4', 'i8'), ('pos', 'i8'), ('f4', 'f8'), ('rk', 'f8'), ('i4', 'f8'), ('i4',
+    'num'), ('f8', 'num'),
+    ('txt', 'vc'), ('txt', 'bp'), ('vc', 'bp'), ('txt', 'nm'), ('nm', 'vc'), ('lab', 'txt'), ('lab', 'vc'), ('d', 'ts'), ('ts', 'tz'),
+    ('i4', 'o'),
     ('"char"', 'txt')) AS pairs (x, y),
     rows_of(format('SELECT FROM l JOIN r ON l.%s = r.%s', x, y)) AS c;
 
 -- Keys that are expressions.
-SELECT condition, c.* FROM (VALUES ('l.i4 + 1 = r.i4'), ('lower(l.txt) = lower(trim(r.vc))'), ('l.i4::text = r.i2::text'), ('(l.i8 & 4294967295)::oid = r.o'),
+SELECT condition, c.* FROM (VALUES ('l.i4 + 1 = r.i4'), ('lower(l.txt) = lower(trim(r.vc))'), ('l.i4::text = r.i2::text'),
+    ('(l.i8 & 4294967295)::oid = r.o'),
     ('-(l.f8) = r.f4'), ('date_trunc(''day'', l.ts) = r.ts'), ('l.tz::date = r.d'), ('l.col::text = r.col::text'), ('l.ints[1] = r.i4'),
-    ('l.js->>''a'' = r.js->>''a'''), ('(l.p).x = r.i4'), ('ROW (l.i4, l.txt) = ROW (r.i4, r.txt)'), ('coalesce(l.i4, 7) = coalesce(r.i4, 7)'),
-    ('l.i4 * 2 = r.i4 + l.i4'), ('l.p IS NOT DISTINCT FROM r.p'), ('l.ctid = r.ctid'), ('l.tableoid = r.tableoid'), ('l.n = length(r.*::text)'), ('l = r'),
+    ('l.js->>''a'' = r.js->>''a'''), ('(l.p).x = r.i4'), ('ROW (l.i4, l.txt) = ROW (r.i4, r.txt)'),
+    ('coalesce(l.i4, 7) = coalesce(r.i4, 7)'),
+    ('l.i4 * 2 = r.i4 + l.i4'), ('l.p IS NOT DISTINCT FROM r.p'), ('l.ctid = r.ctid'), ('l.tableoid = r.tableoid'),
+    ('l.n = length(r.*::text)'), ('l = r'),
     ('l.i4 = ANY (ARRAY[r.i4, r.i2])'), ('l.i4 = (SELECT r.i4)'), ('l.txt = r.txt COLLATE "C"'), ('l.txt LIKE r.txt'), ('l.yes AND r.yes'),
     ('l.yes = r.yes'), ('l.i8 = r.i4::float8')) AS conditions (condition),
     rows_of(format('SELECT FROM l JOIN r ON %s', condition)) AS c;
@@ -73,7 +86,8 @@ INSERT INTO words VALUES ('a', 'a'), ('A', 'A'), ('b', 'b');
 SELECT btml = sql AS agrees FROM rows_of('SELECT FROM words a JOIN words b ON a.w = b.w');
 SELECT btml = sql AS agrees FROM rows_of('SELECT FROM words a JOIN words b ON a.plain = b.plain COLLATE case_blind');
 SELECT * FROM rows_of('SELECT FROM words a JOIN words b USING (plain)');
-SELECT count(*) = (SELECT count(DISTINCT w) FROM words) AS agrees FROM btml.sumprod_by('SELECT w FROM words', '{w}') AS t (w text, value float8);
+SELECT count(*) = (SELECT count(DISTINCT w) FROM words) AS agrees
+    FROM btml.sumprod_by('SELECT w FROM words', '{w}') AS t (w text, value float8);
 
 -- Syntax.
 CREATE TABLE a (x int, y int, v int);
@@ -126,7 +140,8 @@ SELECT source, c.* FROM (VALUES
 
 -- A cycle of keys, and the same with one pair of its tables read as a query.
 SELECT * FROM rows_of('SELECT FROM a JOIN b ON a.x = b.x JOIN c ON b.y = c.z AND a.y = c.w');
-SELECT * FROM rows_of('SELECT FROM (SELECT a.x, a.y, b.y AS z FROM a JOIN b ON a.x = b.x OFFSET 0) AS ab JOIN c ON ab.z = c.z AND ab.y = c.w');
+SELECT * FROM rows_of('SELECT FROM (SELECT a.x, a.y, b.y AS z FROM a JOIN b ON a.x = b.x OFFSET 0) AS ab
+    JOIN c ON ab.z = c.z AND ab.y = c.w');
 
 -- Names of every kind.
 CREATE TABLE "A "" table" ("a.b" int, "select" int);

@@ -68,7 +68,8 @@ BEGIN
     RETURN pick('plain_view', 'constant_view', 'left_view', 'join_view', 'group_view', 'union_view', 'semi_view', 'rows_of_t2(0)',
         '(SELECT a, b, c, v FROM t1 WHERE a > 0)', '(SELECT a, b, c, v + 1 AS v FROM t4 WHERE b IS NOT NULL)',
         '(SELECT DISTINCT a, b, c, v FROM t5)', '(SELECT f.a, f.b, t3.c, t3.v FROM rows_of_t2(0) f JOIN t3 ON f.c = t3.c)',
-        '(SELECT a, b, c, v FROM t2 WHERE a NOT IN (SELECT a FROM t4 WHERE b = 0))', '(SELECT a, 2 AS b, c, 5 AS v FROM t3)', '(SELECT 1 AS a, 1 AS b, 2 AS c, 2.5 AS v)',
+        '(SELECT a, b, c, v FROM t2 WHERE a NOT IN (SELECT a FROM t4 WHERE b = 0))', '(SELECT a, 2 AS b, c, 5 AS v FROM t3)',
+        '(SELECT 1 AS a, 1 AS b, 2 AS c, 2.5 AS v)',
         '(VALUES (1, 0, 1, 1.5), (2, 1, NULL, 2), (1, 1, 1, 1))', '(SELECT p.a, q.b, q.c, p.v FROM t1 p, t5 q WHERE p.b = q.c)',
         '(SELECT p.a, q.b, 1, coalesce(q.v, 2) FROM t2 p LEFT JOIN t5 q ON p.a = q.a AND q.b > 0)')
         || ' AS ' || alias || ' (a, b, c, v)';
@@ -96,8 +97,10 @@ BEGIN
     kind := CASE WHEN plain THEN 'JOIN'
         ELSE pick('JOIN', 'JOIN', 'JOIN', 'LEFT JOIN', 'LEFT JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN') END;
     IF NOT plain AND size - cut = 1 AND kind IN ('JOIN', 'LEFT JOIN') AND random() < 0.06 THEN
-        r.sql := regexp_replace(pick('LATERAL (SELECT a, coalesce(p, 0), c, v FROM t5 WHERE t5.b = p)', 'LATERAL (SELECT a, b, c, v + p FROM t2 LIMIT 2)',
-            'LATERAL (SELECT count(*)::int, min(b), p, sum(v) FROM t1 WHERE t1.a = p)', 'LATERAL (SELECT p, 1, 2, g FROM generate_series(0, p) g)'),
+        r.sql := regexp_replace(pick('LATERAL (SELECT a, coalesce(p, 0), c, v FROM t5 WHERE t5.b = p)',
+        'LATERAL (SELECT a, b, c, v + p FROM t2 LIMIT 2)',
+            'LATERAL (SELECT count(*)::int, min(b), p, sum(v) FROM t1 WHERE t1.a = p)',
+            'LATERAL (SELECT p, 1, 2, g FROM generate_series(0, p) g)'),
             '\mp\M', p || '.' || pick('a', 'b', 'c'), 'g') || ' AS ' || q || ' (a, b, c, v)';
     END IF;
     IF size = 2 AND random() < 0.2 THEN
@@ -118,7 +121,8 @@ END $$;
 CREATE FUNCTION output_column(aliases text[], plain boolean) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     RETURN replace(replace(replace(replace(CASE WHEN plain OR random() < 0.5 THEN pick('r.v', 'r.x', 'coalesce(r.x, 1)', 'r.v + 1')
-        ELSE pick('r.v', 'r.v', 'r.x', 'r.v * 2 + r.x', 'coalesce(r.v, 2)', 'coalesce(r.x + 1, r.v, 3)', '2', '0.5', 'CASE WHEN r.x IS NULL THEN 3 ELSE r.v END',
+        ELSE pick('r.v', 'r.v', 'r.x', 'r.v * 2 + r.x', 'coalesce(r.v, 2)', 'coalesce(r.x + 1, r.v, 3)', '2', '0.5',
+        'CASE WHEN r.x IS NULL THEN 3 ELSE r.v END',
             '(r.x IS NULL)::int', 'coalesce(r.x, 0) + 1', 'r.x + s.x', 'coalesce(r.x, s.x)', '(SELECT count(*) FROM t1 WHERE t1.a = r.x)',
             'coalesce((SELECT max(t2.v) FROM t2 WHERE t2.b = r.x), 2)', '(SELECT min(t3.v) FROM t3)',
             'length(coalesce((r)::text, ''none''))', 'extract(year FROM date ''2001-01-01'')', 'coalesce(nullif(r.x, 1), 4)') END,
@@ -166,7 +170,8 @@ BEGIN
     END;
     IF abs(actual - expected) > 1e-9 * abs(expected) OR actual IS NULL OR smallest IS DISTINCT FROM actual_smallest OR differences > 0 THEN
         result := 'differ';
-        message := format('%s instead of %s, least %s instead of %s, %s groups or sampled rows differ', actual, expected, actual_smallest, smallest, differences);
+        message := format('%s instead of %s, least %s instead of %s, %s groups or sampled rows differ', actual, expected, actual_smallest,
+        smallest, differences);
     END IF;
 END $$;
 
@@ -192,7 +197,8 @@ BEGIN
     EXECUTE format('WITH e AS MATERIALIZED (%1$s), n AS (SELECT count(*) AS n FROM e),
             s AS (SELECT s.* FROM btml.sample_join(%1$L, 1000000) AS s (%2$s)),
             h AS (SELECT h.* FROM n, btml.sample_join(%1$L, n / 2, 7) AS h (%2$s))
-        SELECT (SELECT count(*) FROM ((TABLE e EXCEPT ALL TABLE s) UNION ALL (TABLE s EXCEPT ALL TABLE e) UNION ALL (TABLE h EXCEPT ALL TABLE e)) AS d)
+        SELECT (SELECT count(*) FROM ((TABLE e EXCEPT ALL TABLE s) UNION ALL (TABLE s EXCEPT ALL TABLE e)
+        UNION ALL (TABLE h EXCEPT ALL TABLE e)) AS d)
             + abs((SELECT count(*) FROM h) - (SELECT n / 2 FROM n))', source, columns) INTO result;
     RETURN result;
 END $$;
@@ -228,10 +234,12 @@ BEGIN
         END IF;
         closed := cardinality(f.aliases) > 2 AND random() < 0.5;
         IF closed THEN
-            condition := concat_ws(' AND ', condition, format('%s.%s = %s.%s', f.aliases[1], pick('a', 'b', 'c'), f.aliases[cardinality(f.aliases)], pick('a', 'b', 'c')));
+            condition := concat_ws(' AND ', condition,
+            format('%s.%s = %s.%s', f.aliases[1], pick('a', 'b', 'c'), f.aliases[cardinality(f.aliases)], pick('a', 'b', 'c')));
         END IF;
         factors := floor(random() * 4);
-        source := format('SELECT %s FROM %s%s', (SELECT string_agg(output_column(f.aliases, plain) || ' AS o' || i, ', ') FROM generate_series(1, factors) i),
+        source := format('SELECT %s FROM %s%s', (SELECT string_agg(output_column(f.aliases, plain) || ' AS o' || i, ', ')
+        FROM generate_series(1, factors) i),
             f.sql, ' WHERE ' || condition);
         IF random() < 0.1 THEN source := format('WITH w AS (%s) SELECT * FROM w', source); END IF;
         c := compare(source, factors);

@@ -8,7 +8,8 @@ CREATE TABLE house (id int PRIMARY KEY, size float8, rooms int, kind kind, label
 INSERT INTO house SELECT i, i * 37 % 120, i % 5, CASE i % 3 WHEN 0 THEN 'loft' ELSE 'flat' END::kind, 'a' || i % 7, i % 4 = 0,
     i * 37 % 120 * 3 + i % 5 * 10 + i % 3 + i % 7 * i % 11 FROM generate_series(1, 2000) i;
 CREATE TABLE model (name text PRIMARY KEY, model btml.model);
-INSERT INTO model SELECT 'seed ' || seed, btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', row_fraction => 0.5, seed => seed)
+INSERT INTO model SELECT 'seed ' || seed,
+    btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', row_fraction => 0.5, seed => seed)
 FROM generate_series(1, 3) seed;
 
 -- Says whether a prediction is possible within a limit, in kB.
@@ -47,7 +48,8 @@ SELECT * FROM ready ORDER BY name;
 -- Those go first that were not used for longest, where two and a half have room.
 CREATE TABLE size AS SELECT too_small('seed 1') AS kb;
 SELECT set_config('btml.model_cache', (size.kb * 5 / 2)::text, false) <> '' AS set FROM size;
-SELECT predicts('seed 1') IS NOT NULL AND predicts('seed 2') IS NOT NULL AND predicts('seed 1') IS NOT NULL AND predicts('seed 3') IS NOT NULL AS predicted;
+SELECT predicts('seed 1') IS NOT NULL AND predicts('seed 2') IS NOT NULL AND predicts('seed 1') IS NOT NULL
+    AND predicts('seed 3') IS NOT NULL AS predicted;
 SELECT * FROM ready ORDER BY name;
 SET btml.model_cache = '1kB';
 SELECT predicts('seed 1') IS NOT NULL AS predicted;
@@ -74,7 +76,8 @@ SELECT name, predicts(name) = price AS as_before FROM answer ORDER BY name;
 SELECT count(DISTINCT price) AS different FROM answer;
 -- What a row type looks like is learned anew.
 ALTER TYPE kind RENAME VALUE 'loft' TO 'attic';
-SELECT btml.predict(model, h) = btml.predict(model, ROW(h.*)::house) AS same, btml.predict(model, x) = btml.predict(model, h) AS a_category_never_seen
+SELECT btml.predict(model, h) = btml.predict(model, ROW(h.*)::house) AS same,
+    btml.predict(model, x) = btml.predict(model, h) AS a_category_never_seen
 FROM model, house h, LATERAL (SELECT h.size, h.rooms, 'castle'::text AS kind, h.label) x WHERE name = 'seed 1' AND id = 3;
 ALTER TYPE kind RENAME VALUE 'attic' TO 'loft';
 ALTER TABLE house RENAME label TO tag;
@@ -99,7 +102,8 @@ BEGIN
 END $$;
 DROP TRIGGER score ON house;
 CREATE TRIGGER score BEFORE UPDATE ON house FOR EACH ROW EXECUTE FUNCTION score_by_variable();
-CREATE VIEW wrong AS SELECT count(*) FILTER (WHERE score <> btml.predict((SELECT model FROM model WHERE name = 'seed 1'), h)) AS wrong, count(*) AS rows FROM house h;
+CREATE VIEW wrong AS SELECT count(*) FILTER (WHERE score <> btml.predict((SELECT model FROM model WHERE name = 'seed 1'), h)) AS wrong,
+    count(*) AS rows FROM house h;
 BEGIN;
 UPDATE house SET held = held;
 ALTER TYPE kind RENAME VALUE 'loft' TO 'attic';
@@ -134,28 +138,40 @@ END $$;
 CREATE TABLE many AS SELECT h.* FROM house h, generate_series(1, 20);
 ANALYZE many;
 SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
-SELECT array_remove(array_agg(node), NULL) AS nodes FROM plan_nodes($$SELECT btml.predict((SELECT model FROM serving.model WHERE name = 'seed 1'), m.*) FROM serving.many m$$) node;
+SELECT array_remove(array_agg(node), NULL) AS nodes
+    FROM plan_nodes($$SELECT btml.predict((SELECT model FROM serving.model WHERE name = 'seed 1'), m.*) FROM serving.many m$$) node;
 SELECT count(*) FILTER (WHERE predicted = btml.predict(model, h)) AS same
-FROM (SELECT DISTINCT id, btml.predict((SELECT model FROM model WHERE name = 'seed 1'), m.*) AS predicted FROM many m) m JOIN house h USING (id), model WHERE name = 'seed 1';
+FROM (SELECT DISTINCT id, btml.predict((SELECT model FROM model WHERE name = 'seed 1'), m.*) AS predicted FROM many m) m
+    JOIN house h USING (id), model WHERE name = 'seed 1';
 RESET max_parallel_workers_per_gather; RESET min_parallel_table_scan_size;
 
 -- The first trees are a fit of so many.
-INSERT INTO model SELECT 'trees ' || trees, btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', trees => trees, max_leaves => leaves)
+INSERT INTO model SELECT 'trees ' || trees,
+    btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', trees => trees, max_leaves => leaves)
 FROM (VALUES (1, 8), (2, 8), (5, 8), (40, 8)) v(trees, leaves);
 SELECT trees, count(*) FILTER (WHERE btml.predict(f.model, h, trees) = btml.predict(m.model, h)) AS same, count(*) AS rows
-FROM (VALUES (1), (2), (5), (40)) v(trees) JOIN model m ON m.name = 'trees ' || trees, model f, house h WHERE f.name = 'trees 40' GROUP BY trees ORDER BY trees;
-SELECT bool_and(btml.predict(model, h, 0) = (btml.summary(model)->>'base')::float8) AS base, bool_and(btml.predict(model, ARRAY[h.size, h.rooms, 1, 0], 3) = btml.predict(model, x, 3)) AS by_position
+FROM (VALUES (1), (2), (5), (40)) v(trees) JOIN model m ON m.name = 'trees ' || trees, model f, house h WHERE f.name = 'trees 40'
+    GROUP BY trees ORDER BY trees;
+SELECT bool_and(btml.predict(model, h, 0) = (btml.summary(model)->>'base')::float8) AS base,
+    bool_and(btml.predict(model, ARRAY[h.size, h.rooms, 1, 0], 3) = btml.predict(model, x, 3)) AS by_position
 FROM model, house h, LATERAL (SELECT h.size, h.rooms, 'loft' AS kind, 'a0' AS label) x WHERE name = 'trees 40';
 -- Trees of more leaves than masks hold, and several scores.
-INSERT INTO model SELECT 'deep', btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', trees => 4, max_leaves => 100, min_leaf_rows => 1);
-INSERT INTO model SELECT 'deep 2', btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', trees => 2, max_leaves => 100, min_leaf_rows => 1);
-SELECT bool_and(btml.predict(f.model, h, 2) = btml.predict(m.model, h)) AS same FROM model f, model m, house h WHERE f.name = 'deep' AND m.name = 'deep 2';
-INSERT INTO model SELECT 'binary', btml.boost_fit('SELECT size, rooms, kind = ''flat'' AS flat, held, label FROM serving.house', 'flat', trees => 7, holdout => 'held');
+INSERT INTO model SELECT 'deep', btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', trees => 4,
+    max_leaves => 100, min_leaf_rows => 1);
+INSERT INTO model SELECT 'deep 2', btml.boost_fit('SELECT size, rooms, kind, label, price FROM serving.house', 'price', trees => 2,
+    max_leaves => 100, min_leaf_rows => 1);
+SELECT bool_and(btml.predict(f.model, h, 2) = btml.predict(m.model, h)) AS same FROM model f, model m, house h
+    WHERE f.name = 'deep' AND m.name = 'deep 2';
+INSERT INTO model SELECT 'binary', btml.boost_fit('SELECT size, rooms, kind = ''flat'' AS flat, held, label FROM serving.house', 'flat',
+    trees => 7, holdout => 'held');
 INSERT INTO model SELECT 'labels', btml.boost_fit('SELECT size, rooms, price, label FROM serving.house', 'label', trees => 3);
 INSERT INTO model SELECT 'by group', btml.boost_fit_agg(price, ARRAY[size, rooms]) FROM house;
-INSERT INTO model SELECT 'process', btml.gp_fit('SELECT size, rooms, price FROM serving.house WHERE id < 100', 'price', members => 3, combine => 'mixture');
-INSERT INTO model SELECT 'process held out', btml.gp_fit('SELECT size, rooms, held, price FROM serving.house WHERE id < 100', 'price', members => 3, holdout => 'held');
-SELECT bool_and(btml.predict(model, h, 7) = btml.predict(model, h)) AS all_trees, min(btml.predict(model, h, 1)) > 0 AND max(btml.predict(model, h, 1)) < 1 AS probabilities FROM model, house h WHERE name = 'binary';
+INSERT INTO model SELECT 'process', btml.gp_fit('SELECT size, rooms, price FROM serving.house WHERE id < 100', 'price', members => 3,
+    combine => 'mixture');
+INSERT INTO model SELECT 'process held out', btml.gp_fit('SELECT size, rooms, held, price FROM serving.house WHERE id < 100', 'price',
+    members => 3, holdout => 'held');
+SELECT bool_and(btml.predict(model, h, 7) = btml.predict(model, h)) AS all_trees, min(btml.predict(model, h, 1)) > 0
+    AND max(btml.predict(model, h, 1)) < 1 AS probabilities FROM model, house h WHERE name = 'binary';
 SELECT btml.predict(model, h, 8) FROM model, house h WHERE name = 'binary';
 SELECT btml.predict(model, h, -1) FROM model, house h WHERE name = 'binary';
 SELECT btml.predict(model, h, 1) FROM model, house h WHERE name = 'labels';
@@ -165,7 +181,8 @@ SELECT btml.predict(model, h, NULL) IS NULL AS is_null FROM model, house h WHERE
 
 -- What a model says of itself.
 SELECT name, btml.describe(model) FROM model WHERE name NOT LIKE 'process%' AND name NOT LIKE 'seed%' ORDER BY name;
-SELECT name, regexp_replace(btml.describe(model), '[-0-9.]+(?= |$)(?= leaving| *$)', 'N') AS description FROM model WHERE name LIKE 'process%' ORDER BY name;
+SELECT name, regexp_replace(btml.describe(model), '[-0-9.]+(?= |$)(?= leaving| *$)', 'N') AS description FROM model
+    WHERE name LIKE 'process%' ORDER BY name;
 SELECT name, btml.feature_names(model) FROM model WHERE name IN ('binary', 'by group', 'process', 'seed 1') ORDER BY name;
 SELECT btml.describe(NULL) IS NULL AND btml.feature_names(NULL) IS NULL AS null_of_null;
 DROP SCHEMA serving CASCADE;

@@ -113,7 +113,8 @@ ALTER TABLE columns ADD d int DEFAULT 5;
 SELECT btml.sumprod('columns');
 
 -- Integers that no double holds are told of, once for each column; numerics of few digits, and what is no number there, are not.
-CREATE TABLE large AS SELECT i, 9007199254740990 + i AS id, 10::numeric ^ 20 + i AS y, -9223372036854775807 + i % 2 AS least, 9223372036854775807 AS greatest, i * 10::numeric ^ 30 AS few, ARRAY[1, 9007199254740992 + i] AS x FROM generate_series(1, 6) i;
+CREATE TABLE large AS SELECT i, 9007199254740990 + i AS id, 10::numeric ^ 20 + i AS y, -9223372036854775807 + i % 2 AS least,
+    9223372036854775807 AS greatest, i * 10::numeric ^ 30 AS few, ARRAY[1, 9007199254740992 + i] AS x FROM generate_series(1, 6) i;
 SET client_min_messages = notice;
 SELECT btml.boost_fit('large', 'y', 1, features => '{id,least,greatest,few}') IS NOT NULL AS fitted;
 SELECT btml.boost_fit('SELECT id, i FROM large', 'i', 1, categorical => '{id}') IS NOT NULL AS fitted;

@@ -3,11 +3,14 @@ CREATE SCHEMA validation_errors;
 SET search_path = validation_errors;
 \set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
 \i :caught
-CREATE TABLE t AS SELECT i AS id, i % 7 AS a, (i * 31 % 11)::float8 AS b, (i % 3)::text AS c, i % 4 AS part, i % 5 = 0 AS held, (i % 7) * (i * 31 % 11) AS y, i % 2 = 0 AS yes
+CREATE TABLE t AS SELECT i AS id, i % 7 AS a, (i * 31 % 11)::float8 AS b, (i % 3)::text AS c, i % 4 AS part,
+    i % 5 = 0 AS held, (i % 7) * (i * 31 % 11) AS y, i % 2 = 0 AS yes
 FROM generate_series(1, 200) i;
-CREATE FUNCTION validated(rest text) RETURNS text LANGUAGE sql AS $$ SELECT caught(format('SELECT * FROM btml.cross_validate(%s)', rest)) $$;
+CREATE FUNCTION validated(rest text) RETURNS text LANGUAGE sql AS $$
+    SELECT caught(format('SELECT * FROM btml.cross_validate(%s)', rest)) $$;
 CREATE FUNCTION tuned(rest text) RETURNS text LANGUAGE sql AS $$ SELECT caught(format('SELECT * FROM btml.tune(%s)', rest)) $$;
-CREATE FUNCTION with_space(space text) RETURNS text LANGUAGE sql AS $$ SELECT tuned(format($q$'t', 'y', %L, 3, options => '{"trees": 2}'$q$, space)) $$;
+CREATE FUNCTION with_space(space text) RETURNS text LANGUAGE sql AS $$
+    SELECT tuned(format($q$'t', 'y', %L, 3, options => '{"trees": 2}'$q$, space)) $$;
 \pset format unaligned
 \pset tuples_only
 
@@ -55,15 +58,18 @@ SELECT validated($$'SELECT i % 7 AS a, i AS part, i AS y FROM generate_series(1,
 SELECT validated($$'SELECT a, y, part, part = 1 AS held FROM t WHERE part < 2', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
 SELECT validated($$'SELECT a, y, g AS part FROM t, generate_series(1, 3) g', 'y', fold => 'part'$$);
 SELECT validated($$'SELECT a, y, nullif(g, 3) AS part FROM t, generate_series(2, 3) g', 'y', fold => 'part'$$);
-SELECT validated($$'SELECT a, y, id % 3 AS part, g = 2 AS held FROM t, generate_series(1, 2) g', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
+SELECT validated($$'SELECT a, y, id % 3 AS part, g = 2 AS held FROM t, generate_series(1, 2) g', 'y', fold => 'part',
+    options => '{"holdout": "held"}'$$);
 CREATE TABLE orders AS SELECT i AS o, i * 37 % 101 AS y, i % 3 AS part FROM generate_series(1, 50) i;
 CREATE TABLE lines AS SELECT o, g AS line, (o * 7 + g * 2) % 5 = 0 AS held, o % 5 = 0 AS order_held FROM orders, generate_series(1, 2) g;
 SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', options => '{"holdout": "held"}'$$);
 SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
 SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', method => 'gp', options => '{"holdout": "held"}'$$);
 SELECT tuned($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', '{"l2": [0, 1]}', holdout => 'held'$$);
-SELECT validated($$'SELECT line, order_held, y FROM orders JOIN lines USING (o)', 'y', options => '{"holdout": "order_held", "trees": 1}'$$);
-SELECT validated($$'SELECT i AS a, i AS y, i = 7 AS held FROM generate_series(1, 50) i', 'y', options => '{"holdout": "held", "trees": 1}'$$);
+SELECT validated($$'SELECT line, order_held, y FROM orders JOIN lines USING (o)', 'y',
+    options => '{"holdout": "order_held", "trees": 1}'$$);
+SELECT validated($$'SELECT i AS a, i AS y, i = 7 AS held FROM generate_series(1, 50) i', 'y',
+    options => '{"holdout": "held", "trees": 1}'$$);
 SELECT validated($$'SELECT a, y, true AS held FROM t', 'y', options => '{"holdout": "held"}'$$);
 SELECT validated($$'SELECT a, y, part, true AS held FROM t', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
 
@@ -87,7 +93,8 @@ SELECT validated($$'SELECT a, id > 3 AS y FROM t', 'y', 2, metric => 'auc', opti
 SELECT validated($$'SELECT a, CASE id WHEN 1 THEN ''rare'' ELSE c END AS y FROM t', 'y', options => '{"trees": 1}'$$);
 SELECT validated($$'SELECT a, part, c || part AS y FROM t', 'y', fold => 'part', options => '{"trees": 1}'$$);
 -- A fold of very many values is refused before they are sorted.
-SELECT validated($$'SELECT i % 7 AS a, (i::bigint * 7919 % 300007)::numeric AS part, i AS y FROM generate_series(1, 300000) i', 'y', fold => 'part'$$);
+SELECT validated($$'SELECT i % 7 AS a, (i::bigint * 7919 % 300007)::numeric AS part, i AS y FROM generate_series(1, 300000) i', 'y',
+    fold => 'part'$$);
 
 -- Options of fits.
 SELECT validated($$'t', 'y', options => '{"n_estimators": 5}'$$);
@@ -107,7 +114,8 @@ SELECT validated($$'t', 'y', 5, options => '{"objective": "rank", "query": "part
 SELECT validated($$'t', 'y', options => '{"sketch_size": 5}'$$);
 SELECT validated($$'t', 'y', options => '{"alpha": 0.5}'$$);
 SET btml.memory_limit = '1MB';
-SELECT regexp_replace(validated($$'SELECT i % 1000 AS a, i % 77 AS b, i % 7 AS y FROM generate_series(1, 30000) i', 'y'$$), '\d+ (bytes|kB|MB)', 'N \1', 'g');
+SELECT regexp_replace(validated($$'SELECT i % 1000 AS a, i % 77 AS b, i % 7 AS y FROM generate_series(1, 30000) i', 'y'$$),
+    '\d+ (bytes|kB|MB)', 'N \1', 'g');
 RESET btml.memory_limit;
 
 -- Spaces.
@@ -155,7 +163,8 @@ SELECT tuned($$'t', 'y', '{"members": [1, 0]}', method => 'gp'$$);
 SELECT tuned($$'t', 'y', '{"alpha": [0.5]}', 3, options => '{"trees": 2}'$$);
 SELECT tuned($$'t', 'y', '{"criterion": ["mse_sum"]}', 3, options => '{"trees": 2, "objective": "absolute"}'$$);
 SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "quantile"}'$$);
-SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "quantile", "exclude": ["id"]}', metric => 'mae'$$);
+SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "quantile", "exclude": ["id"]}',
+    metric => 'mae'$$);
 SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "huber", "exclude": ["id"]}'$$);
 SELECT tuned($$'t', 'y', '{"balanced": [true, false]}'$$);
 SELECT tuned($$'t', 'c', '{"balanced": [true]}', 3, options => '{"trees": 2, "class_weights": {"1": 2}}'$$);

@@ -28,7 +28,8 @@ CREATE TABLE models AS SELECT btml.boost_fit('SELECT x, kind, y FROM flat WHERE 
 CREATE TABLE more AS
 SELECT btml.boost_fit('SELECT ''new'' AS extra, kind, x, y + 1 AS y FROM flat WHERE kind <> ''a''', 'y', trees => 30, start => m) AS m
 FROM models;
-SELECT btml.feature_names(m), (SELECT array_agg(DISTINCT category ORDER BY category) FROM btml.trees(m), unnest(categories) AS category) AS categories
+SELECT btml.feature_names(m), (SELECT array_agg(DISTINCT category ORDER BY category)
+    FROM btml.trees(m), unnest(categories) AS category) AS categories
 FROM more;
 SELECT (SELECT array_agg((node, threshold, categories, value) ORDER BY tree, node) FROM btml.trees(more.m) WHERE tree < 20)
         = (SELECT array_agg((node, threshold, categories, value) ORDER BY tree, node) FROM btml.trees(models.m)) AS same_trees,
@@ -52,7 +53,8 @@ FROM (VALUES ('the same rows', btml.boost_fit('SELECT x, kind, held, y FROM flat
     ('some rows', btml.boost_fit('SELECT x, kind, held, y FROM flat WHERE id > 1', 'y', holdout => 'held', trees => 5)),
     ('nothing', NULL)) starts (first, start);
 SELECT first, btml.summary(m)#>>'{calibration,method}' AS method,
-    btml.summary(btml.boost_fit('SELECT x, kind, held, y FROM flat', 'y', holdout => 'held', trees => 5, start => m))#>>'{calibration,method}' AS once_more
+    btml.summary(btml.boost_fit('SELECT x, kind, held, y FROM flat', 'y', holdout => 'held', trees => 5,
+    start => m))#>>'{calibration,method}' AS once_more
 FROM calibrated ORDER BY first;
 
 -- What a model cannot be continued by.
@@ -67,13 +69,18 @@ SELECT 'offset', btml.boost_fit('SELECT x, y, id / 1000.0 AS shift FROM flat', '
 SELECT 'falling', btml.boost_fit('SELECT x, y FROM flat', 'y', trees => 2, decreasing => '{x}') UNION ALL
 SELECT 'process', btml.gp_fit('SELECT x, y FROM flat WHERE id <= 50', 'y') UNION ALL
 SELECT 'import', btml.from_lightgbm(btml.to_lightgbm(btml.boost_fit('SELECT x, y FROM flat', 'y', trees => 2)));
-SELECT name, caught(format('SELECT btml.boost_fit(%L, %L, start => (SELECT m FROM starts WHERE name = %L), %s)', source, target, name, options))
+SELECT name, caught(format('SELECT btml.boost_fit(%L, %L, start => (SELECT m FROM starts WHERE name = %L), %s)', source, target, name,
+    options))
 FROM (VALUES ('plain', 'SELECT kind, y FROM flat', 'y', 'trees => 1'), ('plain', 'SELECT x::text, kind, y FROM flat', 'y', 'trees => 1'),
-    ('plain', 'source', 'y', 'categorical => ''{x}'''), ('plain', 'source', 'y', 'objective => ''poisson'''), ('plain', 'source', 'y', 'trees => 999999'),
+    ('plain', 'source', 'y', 'categorical => ''{x}'''), ('plain', 'source', 'y', 'objective => ''poisson'''), ('plain', 'source', 'y',
+    'trees => 999999'),
     ('plain', 'source', 'y', 'increasing => ''{x}'''), ('plain', 'SELECT * FROM source WHERE false', 'y', 'trees => 1'),
     ('plain', 'source', 'y', 'options => ''{"start": "x"}'''),
-    ('quantile', 'source', 'y', 'objective => ''quantile'', alpha => 0.5'), ('labels', 'SELECT x, level FROM flat WHERE level <> ''low''', 'level', 'trees => 1'),
+    ('quantile', 'source', 'y', 'objective => ''quantile'', alpha => 0.5'), ('labels', 'SELECT x, level FROM flat WHERE level <> ''low''',
+    'level', 'trees => 1'),
     ('labels', 'SELECT x, y AS level FROM flat', 'level', 'trees => 1'),
-    ('offset', 'SELECT x, y FROM flat', 'y', 'trees => 1'), ('plain', 'SELECT x, kind, y, x AS shift FROM flat', 'y', '"offset" => ''shift'''),
-    ('falling', 'SELECT x, y FROM flat', 'y', 'trees => 1'), ('process', 'SELECT x, y FROM flat', 'y', 'trees => 1'), ('import', 'SELECT x, y FROM flat', 'y', 'trees => 1')) AS v (name, source, target, options);
+    ('offset', 'SELECT x, y FROM flat', 'y', 'trees => 1'), ('plain', 'SELECT x, kind, y, x AS shift FROM flat', 'y',
+    '"offset" => ''shift'''),
+    ('falling', 'SELECT x, y FROM flat', 'y', 'trees => 1'), ('process', 'SELECT x, y FROM flat', 'y', 'trees => 1'), ('import',
+    'SELECT x, y FROM flat', 'y', 'trees => 1')) AS v (name, source, target, options);
 SELECT btml.boost_fit('source', 'y', trees => 3, start => NULL)::text = btml.boost_fit('source', 'y', trees => 3)::text AS null_is_none;
