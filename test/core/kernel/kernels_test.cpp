@@ -6,14 +6,8 @@
 #include <algorithm>
 
 namespace btml::kernel {
-namespace {
 
-using namespace btml::test;
-
-// Σ over the coordinates of two points so many bandwidths apart.
-double sum_at(const KernelFacts& kernel, double bandwidths) {
-    return kernel.sum_at(bandwidths * kernel.unit());
-}
+namespace refused {
 
 // Falls like a power of the distance, with functions of its own: scores would take it for an exponential function.
 template <template <class> class Family>
@@ -36,6 +30,17 @@ static_assert(!pairwise::KernelShape<RationalQuadratic<NoFamily>>);
 static_assert(!pairwise::KernelShape<RationalQuadratic<pairwise::Decaying>>);
 static_assert(!pairwise::KernelShape<RationalQuadratic<pairwise::Compact>>);
 static_assert(pairwise::KernelShape<pairwise::Matern32> && pairwise::KernelShape<pairwise::Epanechnikov>);
+
+} // namespace refused
+
+namespace {
+
+using namespace btml::test;
+
+// Σ over the coordinates of two points so many bandwidths apart.
+double sum_at(const KernelFacts& kernel, double bandwidths) {
+    return kernel.sum_at(bandwidths * kernel.unit());
+}
 
 TEST(Kernels, FallFromOneAsTheirExponentsGrow) {
     for (const Kernel one : all_kernels) {
