@@ -46,7 +46,7 @@ warnings = -Wall -Wextra -Wno-missing-format-attribute $(if $(filter 1,$(WERROR)
 PG_CXXFLAGS = -std=c++20 -fno-math-errno -ffp-contract=off -pthread -fvisibility-inlines-hidden $(warnings) \
     $(if $(filter 0,$(DEBUG_INFO)),-g0)
 # libstdc++ by name, because PGXS links with the C compiler. The version script alone decides what is exported: hiding
-# symbols in src/pg by a flag would hide the entry points as well on PostgreSQL 15 and older.
+# symbols in src/pg by a flag would hide the entry points as well on PostgreSQL 15.
 SHLIB_LINK = -Wl,--version-script=src/btml.map $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_LIBS)) -lstdc++ -pthread -ldl
 # Where the libraries' headers are: -isystem, since they are not written for the warnings asked of ours.
 system_headers = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I $(1) 2>/dev/null || echo $(2)))

@@ -264,7 +264,7 @@ Datum update(FunctionCallInfo fcinfo, const char* function, bool record, Change 
     const bool changed = change(model, features, arguments.number(2, "y"), context);
     notice_outside(model, features, changed);
     if (changed && gp::signal(model) == 0)
-        notice("the process has no signal, so that no prediction changes",
+        notice("the Gaussian process has no signal, so that no prediction changes",
                model.mean ? "What the features tell is in the trees of its mean, which stay as trained." : "");
     return model_datum(model, context);
 }
