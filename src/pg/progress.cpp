@@ -20,10 +20,10 @@ static Interval* interval_of(double seconds) {
 BTML_FUNCTION(btml_progress_lines) {
     ResultRows rows(fcinfo);
     for (const RunningCall& call : running_calls()) {
-        const double seconds = call.seconds_left.value_or(0);
+        std::optional<SqlValue> eta;
+        if (call.seconds_left) eta = SqlValue{IntervalPGetDatum(interval_of(*call.seconds_left))};
         rows.add_row(call.pid, call.function, call.phase, call.done, null_if(call.total <= 0, call.total),
-                     SqlValue{TimestampTzGetDatum(call.started)},
-                     null_if(!call.seconds_left, SqlValue{IntervalPGetDatum(interval_of(seconds))}));
+                     SqlValue{TimestampTzGetDatum(call.started)}, eta);
     }
     return rows.done();
 }

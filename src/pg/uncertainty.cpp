@@ -10,10 +10,7 @@ namespace {
     std::string detail,
         hint = "Train it with a holdout, a boolean column that is true for the rows to calibrate by, or with "
                "deviation => 'learned'.";
-    if (model.process) {
-        detail = "It was stored by a version of btml that made none.";
-        hint = "Train it anew with btml.gp_fit.";
-    } else if (model.is_imported) {
+    if (model.is_imported) {
         detail = "It was trained by another library.";
         hint = "Train it with btml.boost_fit and a holdout.";
     } else if (model.strategy == "factorize" || model.strategy == "distributed") {

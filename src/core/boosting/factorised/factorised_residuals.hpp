@@ -35,7 +35,6 @@ class JoinResiduals {
                              bool with_squares);
     relational::FilteredSums::Total total(const relational::Selection& selection);
 
-    bool has_cells() const { return sub_join_.has_value(); }
     // Says for people which way was taken.
     std::string report() const;
     // The queries are kept either way.

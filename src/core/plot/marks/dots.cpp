@@ -10,7 +10,6 @@ double dot_radius(size_t count) {
 
 namespace {
 
-using Outline = std::initializer_list<Point>;
 constexpr Point triangle[] = {{0, -1.35}, {1.25, 0.9}, {-1.25, 0.9}},
                 diamond[] = {{0, -1.4}, {1.4, 0}, {0, 1.4}, {-1.4, 0}};
 

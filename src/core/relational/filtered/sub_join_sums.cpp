@@ -7,7 +7,7 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "sums over a sub-join";
-constexpr uint64_t steps_of_row = 3, steps_of_key = 10, steps_of_cell = 10;
+constexpr uint64_t steps_of_row = 3, steps_of_key = 10;
 constexpr size_t none = SIZE_MAX;
 
 } // namespace
