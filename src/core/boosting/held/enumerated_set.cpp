@@ -112,8 +112,7 @@ std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, siz
     if (const uint8_t* const bins = columns_.find(number, rows[in_bag].size())) {
         uint8_t sides[UINT8_MAX + 1];
         for (uint32_t bin = 0; bin < feature.size(); bin++) sides[bin] = static_cast<uint8_t>(side(bin));
-        apply([bins, sides = &sides[0]](uint32_t row) -> size_t { return sides[bins[row]]; },
-              [=](uint32_t row) { return bins + row; });
+        apply([bins, sides = &sides[0]](uint32_t row) -> size_t { return sides[bins[row]]; }, nullptr);
         return result;
     }
     with_bin_type(group.bytes, [&](auto bin) {
