@@ -9,10 +9,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # The promise is 200 ms from the signal to the end of the statement. A machine with other things to do may exceed it once
-# or twice, so it holds for the median, and a place that looks slow is measured again; no single one is very late.
+# or twice, so it holds for most times, and a place that looks slow is measured again; no single one is very late.
 my $limit_ms = 200;
 my $ceiling_ms = 2000;
-my $repetitions = 3;
+my $max_times = 9;
 my $max_rounds = 3;
 
 my $node = new_cluster('cancel');
@@ -221,18 +221,18 @@ unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC/, 'no process c
 
 done_testing();
 
-# Measures how late a statement ends, in milliseconds, until the median is within the limit.
+# Measures how late a statement ends, in milliseconds, until most of at least two times are within the limit.
 sub is_soon
 {
 	my ($name, $measure) = @_;
-	my @times;
-	for (1 .. $max_rounds)
+	my (@times, $good);
+	do
 	{
-		push @times, map { $measure->() } 1 .. $repetitions;
-		last if median(@times) < $limit_ms;
-	}
+		push @times, $measure->();
+		$good = grep { $_ < $limit_ms } @times;
+	} until $good >= 2 && 2 * $good > @times || @times == $max_times;
 	note("$name: @times ms");
-	cmp_ok(median(@times), '<', $limit_ms, "$name: ends within $limit_ms ms");
+	cmp_ok(2 * $good, '>', scalar(@times), "$name: ends within $limit_ms ms");
 	cmp_ok($_, '<', $ceiling_ms, "$name: never later than $ceiling_ms ms") for @times;
 	return;
 }
