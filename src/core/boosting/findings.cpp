@@ -9,7 +9,7 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr uint64_t min_rows = 100;
+constexpr uint64_t min_rows_of_findings = 100;
 constexpr double min_explained = 0.999;
 
 constexpr size_t max_ranges = 256;
@@ -249,7 +249,7 @@ Findings Examination::find() {
 } // namespace
 
 Findings examine(const BinnedData& data, const Dataset& dataset, const TrainingRows& training, RunContext& context) {
-    if (training.train_rows() < min_rows) return {};
+    if (training.train_rows() < min_rows_of_findings) return {};
     return Examination(data, dataset, training, context).find();
 }
 

@@ -17,16 +17,16 @@ namespace {
 constexpr double max_entries = 1e9;     // that automatic looks at one by one
 constexpr double sampled_entries = 2e7; // roughly
 constexpr size_t min_rows = 64;         // of a sample
-constexpr size_t rows_of_item = 32;
+constexpr size_t queries_of_item = 32;
 
 constexpr size_t bins = (std::bit_cast<uint32_t>(1.0F) >> 15) + 1; // of entries, by their bits but the last 15
-constexpr size_t parts = size_t{1} << 15;                          // of a bin: by those
+constexpr size_t bin_parts = size_t{1} << 15;                          // of a bin: by those
 
 size_t bin_of(float entry) {
     return std::bit_cast<uint32_t>(entry) >> 15;
 }
 size_t part_of(float entry) {
-    return std::bit_cast<uint32_t>(entry) % parts;
+    return std::bit_cast<uint32_t>(entry) % bin_parts;
 }
 
 // The kernel matrix of queries and keys, both in the order given.
@@ -51,7 +51,7 @@ class Matrix {
     }
 
     int workers() const noexcept { return team_.size(); }
-    size_t items(size_t rows) const noexcept { return (rows + rows_of_item - 1) / rows_of_item; }
+    size_t items(size_t rows) const noexcept { return (rows + queries_of_item - 1) / queries_of_item; }
 
     // visit(item, worker, position of the row, entries) for parts of all these rows, up to a number of keys. Rows of an
     // item, and the parts of each, come one after another.
@@ -59,7 +59,7 @@ class Matrix {
     void scan(std::span<const uint32_t> rows, size_t keys, const Visit& visit) {
         team_.for_each(items(rows.size()), [&](size_t item, int thread) {
             QueryGroup& group = workers_[thread];
-            const size_t first = item * rows_of_item, count = std::min(rows_of_item, rows.size() - first);
+            const size_t first = item * queries_of_item, count = std::min(queries_of_item, rows.size() - first);
             group.load(queries_, rows.subspan(first, count));
             for (size_t tile = 0; tile < group.tiles(); tile++) {
                 if (thread == 0) context_.poll();
@@ -151,12 +151,12 @@ std::vector<double> RankedEntries::of_ranks(const std::vector<uint64_t>& ranks) 
         places.push_back({bin, rank});
         if (std::find(wanted.begin(), wanted.end(), bin) == wanted.end()) wanted.push_back(bin);
     }
-    const size_t size = wanted.size() * parts;
+    const size_t size = wanted.size() * bin_parts;
     Buffer<uint64_t> counts(context_.memory(), "a histogram", size * matrix_.workers(), uint64_t{0});
     matrix_.scan(rows_, keys_, [&](size_t, size_t worker, size_t, std::span<const float> entries) {
         for (const float entry : entries)
             for (size_t i = 0; i < wanted.size(); i++)
-                if (bin_of(entry) == wanted[i]) counts[worker * size + i * parts + part_of(entry)]++;
+                if (bin_of(entry) == wanted[i]) counts[worker * size + i * bin_parts + part_of(entry)]++;
     });
     for (size_t i = size; i < counts.size(); i++) counts[i % size] += counts[i];
     std::vector<double> values;
@@ -166,14 +166,14 @@ std::vector<double> RankedEntries::of_ranks(const std::vector<uint64_t>& ranks) 
             continue;
         }
         const auto at = std::find(wanted.begin(), wanted.end(), places[i].bin) - wanted.begin();
-        size_t part = parts;
+        size_t part = bin_parts;
         uint64_t left = places[i].left;
         while (part > 0) {
             part--;
-            if (left <= counts[at * parts + part]) break;
-            left -= counts[at * parts + part];
+            if (left <= counts[at * bin_parts + part]) break;
+            left -= counts[at * bin_parts + part];
         }
-        values.push_back(std::bit_cast<float>(static_cast<uint32_t>(places[i].bin * parts + part)));
+        values.push_back(std::bit_cast<float>(static_cast<uint32_t>(places[i].bin * bin_parts + part)));
     }
     return values;
 }

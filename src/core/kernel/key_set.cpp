@@ -11,21 +11,21 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t rows_of_item = 16384;
-constexpr uint64_t units_of_visit = 4; // of work: a row in an order that is not memory's
+constexpr size_t rows_of_part = 16384;
+constexpr uint64_t units_of_row = 4; // of work: a row in an order that is not memory's
 
 // √Σx² without overflow.
 double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order, RunContext& context) {
     double largest = 0, sum = 0;
     for (const uint32_t row : order) {
         largest = std::max(largest, std::abs(keys.values[row * keys.columns]));
-        context.worked(units_of_visit);
+        context.worked(units_of_row);
     }
     if (largest == 0) return 0;
     for (const uint32_t row : order) {
         const double x = keys.values[row * keys.columns] / largest;
         sum += x * x;
-        context.worked(units_of_visit);
+        context.worked(units_of_row);
     }
     return largest * std::sqrt(sum);
 }
@@ -57,12 +57,12 @@ class Order {
 Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& context) {
     const size_t rows = keys.rows();
     Buffer<HashedRow> hashed(context.memory(), "hashes of the keys", rows);
-    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
-        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++)
+    team.for_each((rows + rows_of_part - 1) / rows_of_part, [&](size_t item, int) {
+        for (size_t i = item * rows_of_part; i < std::min(rows, (item + 1) * rows_of_part); i++)
             hashed[i] = {hash_of_numbers({keys.points.row(i), keys.points.dimensions()}), static_cast<uint32_t>(i)};
     });
-    // Parts of about rows_of_item by the hashes' first bits, then each part by itself.
-    const int bits = static_cast<int>(std::bit_width(rows / rows_of_item));
+    // Parts of about rows_of_part by the hashes' first bits, then each part by itself.
+    const int bits = static_cast<int>(std::bit_width(rows / rows_of_part));
     const auto part_of = [&](const HashedRow& row) { return bits == 0 ? 0 : row.hash >> (64 - bits); };
     std::vector<size_t> starts((size_t{1} << bits) + 1, 0);
     for (const HashedRow& row : hashed) {
@@ -74,7 +74,7 @@ Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& c
     std::vector<size_t> next(starts.begin(), starts.end() - 1);
     for (const HashedRow& row : hashed) {
         sorted[next[part_of(row)]++] = row;
-        context.worked(units_of_visit);
+        context.worked(units_of_row);
     }
     const Order order(keys);
     team.for_each(next.size(), [&](size_t part, int) {

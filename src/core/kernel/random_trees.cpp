@@ -6,9 +6,9 @@
 
 namespace btml::kernel {
 
-static constexpr size_t rows_of_item = 1024;
+static constexpr size_t queries_of_task = 1024;
 static constexpr uint64_t stream_of_trees = 0x7e3e5;
-static constexpr float negligible = 0x1p-40F; // what all pairs of less come to is far below any error of samples
+static constexpr float negligible_pair = 0x1p-40F; // what all pairs of less come to is far below any error of samples
 
 RandomTrees::RandomTrees(const KeySet& keys, const Points& queries, size_t count, uint64_t seed, ThreadTeam& team,
                          RunContext& context)
@@ -26,9 +26,9 @@ RandomTrees::RandomTrees(const KeySet& keys, const Points& queries, size_t count
             for (const uint32_t key : tree.keys(leaf)) of_keys_[t * keys.rows() + key] = leaf;
     }
     const size_t rows = queries.rows();
-    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
+    team.for_each((rows + queries_of_task - 1) / queries_of_task, [&](size_t item, int) {
         std::vector<double> framed(queries.dimensions());
-        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) {
+        for (size_t i = item * queries_of_task; i < std::min(rows, (item + 1) * queries_of_task); i++) {
             keys.distinct.frame.apply(queries.row(i), framed.data());
             for (size_t t = 0; t < count; t++) of_queries_[t * rows + i] = trees_[t].leaf_of(framed.data());
         }
@@ -55,7 +55,7 @@ void RandomTrees::add_sums(const std::function<bool(uint32_t query, uint32_t lea
                 if (i % tile_queries == 0) group.evaluate(i / tile_queries, blocks, leaf);
                 const float* const values = group.values() + i % tile_queries * block_keys;
                 for (size_t j = 0; j < tree.keys(leaf).size(); j++)
-                    if (values[j] > negligible) add_pair(some[i], tree.keys(leaf)[j], values[j]);
+                    if (values[j] > negligible_pair) add_pair(some[i], tree.keys(leaf)[j], values[j]);
             }
         };
         team.for_each(tree.leaves(), [&](size_t leaf, int thread) {

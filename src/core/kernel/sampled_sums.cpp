@@ -15,7 +15,7 @@ constexpr double size_margin = 1.1;  // on what the variances seen so far ask fo
 constexpr double min_growth = 0.15;  // of a further sample, against the one before
 constexpr int max_samples = 12;
 constexpr uint64_t stream_of_samples = 0x5a3b1e; // seeds next to each other share no sample
-constexpr size_t cached_bytes = size_t{1} << 19;
+constexpr size_t cached_chunk_bytes = size_t{1} << 19;
 
 struct Worker {
     explicit Worker(const SampleTask& task)
@@ -161,7 +161,7 @@ void Sampler::add_leaves(size_t group, Worker& worker, bool all) {
 
 void Sampler::sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread) {
     const size_t first = keys.first_block(stratum), last = first + (count + block_keys - 1) / block_keys,
-                 chunk = std::max<size_t>(1, cached_bytes / (block_keys * sizeof(float) * task_.queries.dimensions()));
+                 chunk = std::max<size_t>(1, cached_chunk_bytes / (block_keys * sizeof(float) * task_.queries.dimensions()));
     worker.mask.resize((last - first) * block_keys);
     for (size_t block = first; block < last; block++)
         for (size_t i = 0; i < block_keys; i++)

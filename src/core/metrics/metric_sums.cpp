@@ -63,10 +63,10 @@ std::optional<double> MetricSums::result() const {
 }
 
 // metric 1, weighted 1, rows 8, parameter 8
-static constexpr size_t fixed_bytes = 1 + 1 + 8 + 8;
+static constexpr size_t header_bytes = 1 + 1 + 8 + 8;
 
 size_t MetricSums::flat_size() const noexcept {
-    size_t size = metric_ ? fixed_bytes : 0;
+    size_t size = metric_ ? header_bytes : 0;
     for (const WideSum& sum : sums_) size += sum.flat_size();
     return size;
 }

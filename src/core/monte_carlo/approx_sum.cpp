@@ -19,7 +19,7 @@ constexpr uint64_t min_drawn = 100;
 constexpr double pages_per_squared_skewness = 25;
 constexpr double max_influence = 1.0 / 16; // of epsilon: how far one page may move the sum
 constexpr double max_fraction = 0.35;      // beyond it a sample, whose pages are read one by one, saves no time
-constexpr double margin = 1.2;
+constexpr double page_margin = 1.2;
 
 } // namespace
 
@@ -56,7 +56,7 @@ PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double
     if (totals.size() < 2 || estimate.precise) return estimate;
     // m with variance/m·(1 − m/pages) = max_error².
     const double wanted = max_error > 0 ? variance / (max_error * max_error + variance / all) : all;
-    const double fraction = margin * std::max(wanted, least) / all;
+    const double fraction = page_margin * std::max(wanted, least) / all;
     // The same sample again would say the same.
     if (fraction <= max_fraction) estimate.fraction = std::max(fraction, 1.5 * drawn / all);
     return estimate;

@@ -9,10 +9,10 @@ namespace btml::monte_carlo {
 
 namespace {
 
-constexpr size_t exact_rows = 4'000; // up to which every score is summed over all pairs unless told otherwise
+constexpr size_t exact_selection_rows = 4'000; // up to which every score is summed over all pairs unless told otherwise
 constexpr size_t rows_measured = 1'000;
 
-struct Range {
+struct BandwidthRange {
     double lower, upper;
 };
 
@@ -22,7 +22,7 @@ double quantile(std::vector<double>& values, double p) {
     return *at;
 }
 
-Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunContext& context) {
+BandwidthRange x_range(const VarianceTree& tree, const SelectionOptions& options, RunContext& context) {
     std::vector<double> distances;
     const size_t measured = std::min(tree.size(), rows_measured);
     for (size_t i = 0; i < measured; i++) {
@@ -43,7 +43,7 @@ Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunCont
     // Where most rows have an equal, those without are the rows far out.
     if (2 * distances.size() < measured) nearest = std::min(nearest, spread / 500);
     const auto valid = [](double h) { return std::clamp(h, min_bandwidth, max_bandwidth); };
-    Range range{options.lower.value_or(valid(nearest)), options.upper.value_or(valid(2 * spread))};
+    BandwidthRange range{options.lower.value_or(valid(nearest)), options.upper.value_or(valid(2 * spread))};
     if (!options.upper) range.upper = std::max(range.upper, 4 * range.lower);
     if (!options.lower) range.lower = std::min(range.lower, range.upper / 4);
     if (!(range.lower < range.upper))
@@ -56,7 +56,7 @@ Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunCont
 
 // About the bandwidth for a density of the targets alone, sd·n^(−1/5), far to both sides; of the middle half of the
 // targets, so that a few extreme ones do not count.
-Range target_range(const VarianceTree& tree) {
+BandwidthRange target_range(const VarianceTree& tree) {
     std::vector<double> targets;
     const size_t stride = std::max<size_t>(1, tree.size() / 10'000);
     for (size_t i = 0; i < tree.size(); i += stride) targets.push_back(tree.target(i));
@@ -68,7 +68,7 @@ Range target_range(const VarianceTree& tree) {
     return {usual / 10, std::max(scale, usual * 4)};
 }
 
-std::vector<double> grid(const Range& range, int steps) {
+std::vector<double> grid(const BandwidthRange& range, int steps) {
     std::vector<double> points;
     for (int i = 0; i < steps; i++)
         points.push_back(range.lower * std::pow(range.upper / range.lower, steps > 1 ? i / (steps - 1.0) : 0.5));
@@ -169,7 +169,7 @@ class Curve {
     std::vector<ScoredBandwidth> exact_;
 };
 
-void search(Curve& curve, ScoreKind kind, const Range& range, const Range& targets, int steps) {
+void search(Curve& curve, ScoreKind kind, const BandwidthRange& range, const BandwidthRange& targets, int steps) {
     const int coarse = std::max(std::min(steps, 3), steps * 2 / 3);
     const std::vector<double> points = grid(range, coarse);
     const std::vector<double> target_points = grid(targets, steps);
@@ -196,10 +196,10 @@ std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, co
                                               ThreadTeam& team, RunContext& context) {
     Scores scores(std::move(rows), kind, options.score, context);
     scores.prepare(team);
-    const Range range = x_range(scores.tree(), options, context);
-    const Range targets = kind == ScoreKind::kcde ? target_range(scores.tree()) : Range{1, 1};
+    const BandwidthRange range = x_range(scores.tree(), options, context);
+    const BandwidthRange targets = kind == ScoreKind::kcde ? target_range(scores.tree()) : BandwidthRange{1, 1};
     const bool exact = options.score.method == ScoreMethod::exact ||
-                       (options.score.method == ScoreMethod::automatic && scores.rows() <= exact_rows);
+                       (options.score.method == ScoreMethod::automatic && scores.rows() <= exact_selection_rows);
     std::unique_ptr<TermEvaluator> terms;
     std::unique_ptr<BandwidthRace> race;
     if (!exact) {

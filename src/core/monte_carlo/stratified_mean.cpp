@@ -8,7 +8,7 @@ namespace {
 
 constexpr double proportional_share = 0.15;  // of the draws
 constexpr double max_growth = 2;             // of the number of draws from one look to the next
-constexpr double margin = 1.1;               // draws beyond those that the standard deviations so far ask for
+constexpr double draw_margin = 1.1;               // draws beyond those that the standard deviations so far ask for
 constexpr double worth_exhausting = 2.0 / 3; // of a stratum's members
 constexpr size_t max_neighbours = 6;         // on either side, strata whose variances stand for this one's
 constexpr size_t strata_per_neighbour = 10;  // few strata are not alike, and have more draws each
@@ -183,7 +183,7 @@ std::vector<uint64_t> StratifiedMean::plan() const {
     const uint64_t drawn = draws();
     if (drawn == 0) return allocate(options_.min_samples);
     const double least = std::max(drawn, options_.min_samples);
-    double total = std::max(least * 1.02, std::min(total_needed() * margin, max_growth * least));
+    double total = std::max(least * 1.02, std::min(total_needed() * draw_margin, max_growth * least));
     std::vector<uint64_t> draws = allocate(total);
     // Where the allocation only moves draws about, something must still be drawn.
     while (std::equal(draws.begin(), draws.end(), strata_.begin(),

@@ -7,7 +7,7 @@ namespace btml::plot {
 
 namespace {
 
-constexpr double swatch_width = 20, line_height = 18, max_name = 220;
+constexpr double swatch_width = 20, entry_height = 18, max_name = 220;
 constexpr size_t max_lines = 3;
 constexpr double bar_width = 12, bar_label_gap = 5;
 
@@ -67,19 +67,19 @@ void Legend::place(double width) {
 }
 
 double Legend::height() const {
-    return entries_.empty() ? 0 : (entries_.back().line + 1) * line_height + 6;
+    return entries_.empty() ? 0 : (entries_.back().line + 1) * entry_height + 6;
 }
 
 void Legend::draw(double left, double top, Canvas& canvas) const {
     if (entries_.empty()) return;
     for (const Entry& entry : entries_) {
-        const double y = top + entry.line * line_height + line_height / 2;
+        const double y = top + entry.line * entry_height + entry_height / 2;
         draw_swatch(entry.series, entry.swatch, {left + entry.x, y}, canvas);
         canvas.svg.put("<g class=\"ink\"><text class=\"name\" x=\"", left + entry.x + swatch_width, "\" y=\"", y + 4,
                        "\">", escaped(entry.name), "</text></g>\n");
     }
     if (left_out_ == 0) return;
-    const double y = top + entries_.back().line * line_height + line_height / 2;
+    const double y = top + entries_.back().line * entry_height + entry_height / 2;
     canvas.svg.put("<g class=\"muted\"><text class=\"name\" x=\"", left + end_, "\" y=\"", y + 4, "\">",
                    format("and %zu more", left_out_), "</text></g>\n");
 }
@@ -113,7 +113,7 @@ SizeLegend::SizeLegend(const Rows& rows, std::span<const Layer> layers, const st
 }
 
 double SizeLegend::height() const {
-    return entries_.empty() ? 0 : std::max(line_height, 2 * entries_[0].radius + 4) + 4;
+    return entries_.empty() ? 0 : std::max(entry_height, 2 * entries_[0].radius + 4) + 4;
 }
 
 void SizeLegend::draw(double left, double top, Canvas& canvas) const {

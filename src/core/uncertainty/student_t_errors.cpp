@@ -25,9 +25,9 @@ Buffer<double> scaled_squares(std::span<const double> sorted, double largest, Ru
     return squares;
 }
 
-class Likelihood {
+class StudentLikelihood {
   public:
-    Likelihood(std::span<const double> squares, RunContext& context) : squares_(squares), context_(context) {
+    StudentLikelihood(std::span<const double> squares, RunContext& context) : squares_(squares), context_(context) {
         static constexpr double part = 1e-6, tiny = 1e-300;
         const double usual = usual_square();
         least_ = std::max(usual * part, tiny);
@@ -75,7 +75,7 @@ class Likelihood {
 };
 
 // The degrees of freedom are found on a grid of logarithms, which gets finer about its best point.
-StudentT search(const Likelihood& likelihood) {
+StudentT search(const StudentLikelihood& likelihood) {
     static constexpr int points = 11, rounds = 4;
     const double greatest = logarithm(StudentT::max_df);
     double from = 0, to = greatest, best = 0, least = std::numeric_limits<double>::infinity();
@@ -108,7 +108,7 @@ StudentT likeliest_student_t(std::span<const double> sorted, RunContext& context
     const double largest = std::max(std::fabs(sorted.front()), std::fabs(sorted.back()));
     if (largest == 0) return {0, StudentT::max_df};
     const Buffer<double> squares = scaled_squares(sorted, largest, context);
-    StudentT found = search(Likelihood(squares.span(), context));
+    StudentT found = search(StudentLikelihood(squares.span(), context));
     found.scale *= largest;
     return found;
 }

@@ -13,16 +13,14 @@ namespace btml::uncertainty {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // Rows are taken whose errors are at most so many deviations, but one.
 using Taken = std::pair<double, size_t>;
-constexpr Taken all_rows{infinity, SIZE_MAX};
+constexpr Taken all_rows{HUGE_VAL, SIZE_MAX};
 
 // Variances are taken for s·(v/V + r) of what a model tells, v, and its mean, V: the likeliest s is known for each r.
-class Likelihood {
+class NormalLikelihood {
   public:
-    Likelihood(std::span<const double> errors, std::span<const double> deviations, const Taken& taken,
+    NormalLikelihood(std::span<const double> errors, std::span<const double> deviations, const Taken& taken,
                RunContext& context)
         : errors_(errors), deviations_(deviations), taken_(taken), context_(context) {
         for_rows([&](size_t) { rows_++; });
@@ -44,7 +42,7 @@ class Likelihood {
         });
         scale /= rows_;
         const double nll = (logarithm(scale) + logarithms / rows_) / 2;
-        return {ratio, scale, std::isnan(nll) || !std::isnormal(scale) ? infinity : nll};
+        return {ratio, scale, std::isnan(nll) || !std::isnormal(scale) ? HUGE_VAL : nll};
     }
     VarianceCalibration calibration(const Found& found) const {
         return {found.scale / mean_, found.scale * found.ratio * unit_ * unit_};
@@ -82,15 +80,15 @@ class Likelihood {
 // The ratio is found on a grid of logarithms, which gets finer about its best point; 0 is tried, too. Where a floor
 // hides the variances, the likelihood hardly depends on the factor: of what is as likely but for little, the factor
 // nearest to 1 is taken.
-VarianceCalibration search(const Likelihood& likelihood, size_t rows) {
+VarianceCalibration search(const NormalLikelihood& likelihood, size_t rows) {
     static constexpr double limit = 23; // e^23 is 1e10
     static constexpr int points = 21, rounds = 4;
     const double little = 0.02 / std::sqrt(static_cast<double>(rows));
-    std::vector<Likelihood::Found> tried{likelihood.at(0)};
+    std::vector<NormalLikelihood::Found> tried{likelihood.at(0)};
     double from = -limit, to = limit, least = tried[0].nll;
     for (int round = 0; round < rounds; round++) {
         const double step = (to - from) / (points - 1);
-        double best_at = (from + to) / 2, least_of_round = infinity;
+        double best_at = (from + to) / 2, least_of_round = HUGE_VAL;
         for (int i = 0; i < points; i++) {
             const double at = from + i * step;
             tried.push_back(likelihood.at(exponential(at)));
@@ -103,8 +101,8 @@ VarianceCalibration search(const Likelihood& likelihood, size_t rows) {
         to = best_at + step;
     }
     VarianceCalibration best{0, 0};
-    double nearest = infinity;
-    for (const Likelihood::Found& found : tried) {
+    double nearest = HUGE_VAL;
+    for (const NormalLikelihood::Found& found : tried) {
         const VarianceCalibration calibration = likelihood.calibration(found);
         const double distance = std::fabs(std::log(calibration.factor));
         if (!(found.nll <= least + little) || !(distance < nearest)) continue;
@@ -151,15 +149,15 @@ VarianceCalibration likeliest_variances(std::span<const double> errors, std::spa
                                         RunContext& context) {
     static constexpr size_t min_rows = 100; // of fewer, two numbers would be mostly chance
     if (errors.size() < min_rows) return {};
-    const Likelihood all(errors, deviations, all_rows, context),
+    const NormalLikelihood all(errors, deviations, all_rows, context),
         others(errors, deviations, without_far(errors, deviations, context), context);
     if (!all.is_proper() || !others.is_proper()) return {};
-    const auto is_better = [&](const Likelihood& likelihood, const VarianceCalibration& found) {
+    const auto is_better = [&](const NormalLikelihood& likelihood, const VarianceCalibration& found) {
         const double as_told = likelihood.nll({}), calibrated = likelihood.nll(found);
         return std::isfinite(as_told) ? is_clearly_better(calibrated, as_told, errors.size())
                                       : std::isfinite(calibrated);
     };
-    for (const Likelihood* const likelihood : {&all, &others}) {
+    for (const NormalLikelihood* const likelihood : {&all, &others}) {
         const VarianceCalibration found = search(*likelihood, errors.size());
         if (!std::isfinite(found.factor) || !std::isfinite(found.floor) || !(found.factor + found.floor > 0)) continue;
         if (is_better(all, found) && is_better(others, found)) return found;

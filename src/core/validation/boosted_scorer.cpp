@@ -8,13 +8,12 @@
 namespace btml::validation {
 
 using boosting::BinnedData;
-using boosting::Options;
 using boosting::Training;
 using boosting::TrainingRows;
 
-BoostedScorer::BoostedScorer(Dataset dataset, const Folds& folds, std::vector<Options> trials, RunContext& context)
+BoostedScorer::BoostedScorer(Dataset dataset, const Folds& folds, std::vector<boosting::Options> trials, RunContext& context)
     : context_(context), team_(context), dataset_(std::move(dataset)), folds_(folds), trials_(std::move(trials)) {
-    for (const Options& options : trials_) boosting::check_options(dataset_, options);
+    for (const boosting::Options& options : trials_) boosting::check_options(dataset_, options);
     require_memory();
     if (boosting::objective_of(trials_.front().objective).ranks)
         dataset_.row_hashes =
@@ -25,7 +24,7 @@ BoostedScorer::BoostedScorer(Dataset dataset, const Folds& folds, std::vector<Op
 // Counts bins for each max_bins, and the trainings that go on side by side.
 void BoostedScorer::require_memory() {
     uint64_t bytes = 0;
-    for (const Options& options : trials_) {
+    for (const boosting::Options& options : trials_) {
         const auto parallel = static_cast<uint64_t>(options.early_stopping > 0 ? folds_.size() : 1);
         bytes = std::max(bytes, boosting::training_bytes(dataset_, options, parallel, team_.size(), context_));
     }
@@ -37,7 +36,7 @@ void BoostedScorer::require_memory() {
 
 std::set<int> BoostedScorer::distinct_max_bins() const {
     std::set<int> max_bins;
-    for (const Options& options : trials_) max_bins.insert(options.max_bins);
+    for (const boosting::Options& options : trials_) max_bins.insert(options.max_bins);
     return max_bins;
 }
 
@@ -60,7 +59,7 @@ Dataset BoostedScorer::with_roles(Buffer<uint8_t> roles) {
 
 // Returns how many folds grow at a time beside bins, which are there: enough to keep all threads busy, but no more than
 // half of what memory is left has room for.
-size_t BoostedScorer::side_by_side(const Options& options) const {
+size_t BoostedScorer::side_by_side(const boosting::Options& options) const {
     if (team_.size() == 1) return 1;
     const auto bytes = [&](uint64_t parallel) {
         return boosting::training_bytes(dataset_, options, parallel, team_.size(), context_);
@@ -72,7 +71,7 @@ size_t BoostedScorer::side_by_side(const Options& options) const {
 
 std::vector<Curve> BoostedScorer::curves(size_t trial, size_t begin, size_t end, double share,
                                          const std::string& phase) {
-    Options options = trials_[trial];
+    boosting::Options options = trials_[trial];
     options.trees = std::max(1, static_cast<int>(std::ceil(options.trees * share)));
     const int early_stopping = std::exchange(options.early_stopping, 0);
     const size_t patience = static_cast<size_t>(early_stopping > 0 ? early_stopping : options.trees);
@@ -100,7 +99,7 @@ std::vector<Curve> BoostedScorer::curves(size_t trial, size_t begin, size_t end,
 }
 
 double BoostedScorer::withheld_score(size_t trial, size_t trees) {
-    Options options = trials_[trial];
+    boosting::Options options = trials_[trial];
     options.early_stopping = 0;
     options.trees = static_cast<int>(trees);
     Training training(with_roles(folds_.final_roles(true, context_)), bins_.at(options.max_bins), options, team_,

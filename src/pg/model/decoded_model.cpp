@@ -20,7 +20,7 @@ using Header = std::array<std::byte, envelope_header_size>;
 using Key = std::pair<Header, ModelUse>;
 
 // Reads no more of a value that is stored out of line than its first chunk.
-Header header_of(Datum value) {
+Header header_bytes_of(Datum value) {
     Header header{};
     pg_call([&] {
         auto* const stored = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
@@ -77,7 +77,7 @@ SessionModels& session_models() {
 }
 
 // Counts the features of a model with what finds their categories.
-uint64_t bytes_of(const std::vector<Feature>& features) {
+uint64_t memory_of(const std::vector<Feature>& features) {
     constexpr size_t bytes_of_table = 64, bytes_of_entry = 64; // of a hash table
     uint64_t bytes = 0;
     for (const Feature& feature : features) {
@@ -88,7 +88,7 @@ uint64_t bytes_of(const std::vector<Feature>& features) {
     return bytes;
 }
 
-uint64_t bytes_of(const std::vector<std::string>& labels) {
+uint64_t memory_of(const std::vector<std::string>& labels) {
     uint64_t bytes = 0;
     for (const std::string& label : labels) bytes += label.size() + sizeof(std::string);
     return bytes;
@@ -99,11 +99,11 @@ uint64_t bytes_of(const std::vector<std::string>& labels) {
 DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
     : run_(nullptr, false, max_bytes), held_(run_.memory(), "features of a model") {
     StoredModel stored = read_model(value, run_);
-    held_.grow(bytes_of(features_of(stored)));
+    held_.grow(memory_of(features_of(stored)));
     features = features_of(stored);
     codes = CategoryCodes(features);
     if (const auto* const model = std::get_if<boosting::Model>(&stored.model)) {
-        held_.grow(bytes_of(model->labels));
+        held_.grow(memory_of(model->labels));
         labels = model->labels;
         keep(model->calibration);
         objective = model->options.objective;
@@ -137,7 +137,7 @@ void DecodedModel::keep_trees(const boosting::Model& model) {
 std::shared_ptr<DecodedModel> decoded_model(Datum value, ModelUse use, uint64_t max_bytes) {
     SessionModels& models = session_models();
     models.shrink();
-    const Key key{header_of(value), use};
+    const Key key{header_bytes_of(value), use};
     std::shared_ptr<DecodedModel> model = models.find(key);
     if (model) return model;
     model = std::make_shared<DecodedModel>(value, use, max_bytes);

@@ -13,7 +13,21 @@ extern "C" {
 
 namespace btml::pg {
 
-using namespace boosting;
+using boosting::draw_training_sample;
+using boosting::Findings;
+using boosting::LabelRequest;
+using boosting::Labels;
+using boosting::LabelWeight;
+using boosting::needs_rows;
+using boosting::objective_of;
+using boosting::Options;
+using boosting::SampleReport;
+using boosting::sketches_squares;
+using boosting::Strategy;
+using boosting::StrategyChoice;
+using boosting::TrainingSample;
+using boosting::valid_label_weights;
+using boosting::Workload;
 
 namespace {
 
@@ -193,7 +207,7 @@ BoostRequest read_boost_request(const FitArguments& arguments, const Options& de
     request.takes_labels = true;
     const NamedArguments& call = arguments.call();
     if (call.has("start") && !call.is_null("start")) request.start = call.datum("start");
-    arguments.read(options_table, request.options);
+    arguments.read(boosting::options_table, request.options);
     const Options& options = request.options;
     const bool ranks = objective_of(options.objective).ranks;
     if (ranks && !request.query)

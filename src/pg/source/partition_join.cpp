@@ -36,10 +36,10 @@ bool have_same_key(const PartitionKeyData* a, const PartitionKeyData* b) {
 }
 
 // A column of a partition key: its entry of the range table, 0 where it is none, and its number in the key.
-using KeyColumn = std::pair<int, int>;
+using PlacedKey = std::pair<int, int>;
 
 // The column of a partition key that the expression is, through the joins that give it other names.
-KeyColumn key_column(const Query* query, Node* expression) {
+PlacedKey key_column(const Query* query, Node* expression) {
     for (;;) {
         while (expression && IsA(expression, RelabelType))
             expression = as_node(reinterpret_cast<RelabelType*>(expression)->arg);

@@ -6,7 +6,7 @@ namespace btml::pg {
 
 namespace {
 
-constexpr uint64_t rows_per_batch = 1024; // for which room is made at once
+constexpr uint64_t rows_of_fetch = 1024; // for which room is made at once
 
 uint32_t label_code(const ColumnSink& sink, Datum value) {
     if (sink.enums) return sink.enums->number(static_cast<int64_t>(DatumGetObjectId(value)));
@@ -34,7 +34,7 @@ class Columns : public RowSink {
     void expect(uint64_t rows) override { expected_rows_ = rows; }
 
     void add(const Datum* values, const bool* nulls) override {
-        if (rows_ % rows_per_batch == 0) reserve();
+        if (rows_ % rows_of_fetch == 0) reserve();
         for (size_t i = 0; i < sinks_.size(); i++) {
             const ColumnSink& sink = sinks_[i];
             append(sink, values[sink.position], nulls[sink.position], columns_[i]);
@@ -54,10 +54,10 @@ class Columns : public RowSink {
     // Makes room for a batch of rows; for all that are expected when they are the first, unless that would take much of
     // the budget: the planner may be wrong.
     void reserve() {
-        uint64_t rows = rows_per_batch;
+        uint64_t rows = rows_of_fetch;
         if (rows_ == 0) {
             const uint64_t affordable = budget_.left() / 4 / sizeof(double) / (sinks_.size() + 1);
-            rows = std::max(rows, std::min(expected_rows_ + rows_per_batch, affordable));
+            rows = std::max(rows, std::min(expected_rows_ + rows_of_fetch, affordable));
         }
         for (const ColumnSink& sink : sinks_) {
             if (sink.numbers)

@@ -29,7 +29,7 @@ const char* meaning_of(NumberKind kind) {
 }
 
 // Returns that of a type that is known by its name only; that of float8 for every plain number.
-NumberKind number_kind(const std::string& type) {
+NumberKind kind_of_type(const std::string& type) {
     static constexpr std::pair<const char*, NumberKind> kinds[] = {
         {"boolean", NumberKind::boolean},
         {"date", NumberKind::date},
@@ -43,7 +43,7 @@ NumberKind number_kind(const std::string& type) {
 }
 
 const char* meaning_of(const std::string& type) {
-    return meaning_of(number_kind(type));
+    return meaning_of(kind_of_type(type));
 }
 
 // Returns one name for all types whose equal values have equal texts.
@@ -69,7 +69,7 @@ bool takes_label(const Feature& feature, Oid type) {
 }
 
 bool takes_number(const Feature& feature, Oid type) {
-    const char* const meaning = meaning_of(pg_call([=] { return pg::number_kind(type); }));
+    const char* const meaning = meaning_of(pg_call([=] { return number_kind(type); }));
     return meaning && strcmp(meaning, meaning_of(feature.type)) == 0;
 }
 
@@ -128,8 +128,8 @@ void require_feature_type(const Feature& feature, Oid type, const char* owner) {
 }
 
 PGFunction time_cast(const Feature& feature, Oid type) {
-    const NumberKind kind = pg_call([=] { return pg::number_kind(type); });
-    return time_cast(kind, number_kind(feature.type));
+    const NumberKind kind = pg_call([=] { return number_kind(type); });
+    return time_cast(kind, kind_of_type(feature.type));
 }
 
 } // namespace btml::pg

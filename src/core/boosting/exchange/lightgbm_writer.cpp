@@ -9,7 +9,7 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr char what[] = "the text of a model";
+constexpr char text_memory[] = "the text of a model";
 
 // What LightGBM's names may not have: spaces separate them, and JSON's characters are refused.
 std::string allowed_name(std::string_view name) {
@@ -42,8 +42,8 @@ class LightGbmWriter {
     LightGbmWriter(const Model& model, RunContext& context)
         : model_(model),
           context_(context),
-          text_(context, what),
-          held_(context.memory(), what),
+          text_(context, text_memory),
+          held_(context.memory(), text_memory),
           uses_(model.features.size()) {
         held_.grow(model.features.size() * (sizeof(FeatureUse) + sizeof(std::string) * 4));
         for (size_t f = 0; f < uses_.size(); f++) {
@@ -177,7 +177,7 @@ void LightGbmWriter::write_infos() {
 }
 
 void LightGbmWriter::write_tree(const Tree& tree, size_t number, double base) {
-    const Reservation counted(context_.memory(), what, tree.size() * (2 * sizeof(void*) + 2 * sizeof(double)));
+    const Reservation counted(context_.memory(), text_memory, tree.size() * (2 * sizeof(void*) + 2 * sizeof(double)));
     std::vector<const Node*> inner, leaves;
     std::vector<int32_t> number_of_node(tree.size()); // leaf i is ~i
     for (size_t i = 0; i < tree.size(); i++) {
@@ -267,7 +267,7 @@ void LightGbmWriter::write_counts(const Tree& tree) {
 // A set is a range of words of 32 bits; no category of it is one word.
 void LightGbmWriter::write_category_sets(const std::vector<const Node*>& inner) {
     std::vector<uint64_t> boundaries{0};
-    Buffer<uint32_t> words(context_.memory(), what);
+    Buffer<uint32_t> words(context_.memory(), text_memory);
     for (const Node* const node : inner) {
         const Feature& feature = model_.features[node->feature];
         if (!feature.categorical) continue;

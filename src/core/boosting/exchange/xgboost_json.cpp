@@ -9,14 +9,14 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr char what[] = "an imported model";
+constexpr char model_memory[] = "an imported model";
 
-[[noreturn]] void refuse(std::string detail) {
+[[noreturn]] void refuse_json(std::string detail) {
     refuse_model(xgboost, std::move(detail));
 }
 
 [[noreturn]] void refuse_json_form(std::string detail) {
-    refuse("In its JSON form: " + detail);
+    refuse_json("In its JSON form: " + detail);
 }
 
 class XgboostReader {
@@ -26,9 +26,9 @@ class XgboostReader {
           context_(context),
           result_(xgboost, context),
           trees_(held_, context),
-          groups_(context.memory(), what),
-          weights_(context.memory(), what),
-          base_scores_(context.memory(), what) {}
+          groups_(context.memory(), model_memory),
+          weights_(context.memory(), model_memory),
+          base_scores_(context.memory(), model_memory) {}
 
     ImportedModel read(std::string_view categories);
 
@@ -97,7 +97,7 @@ void XgboostReader::read_base_scores(JsonReader& json) {
     case JsonReader::Kind::string: {
         const std::string text = json.string();
         JsonReader inner(
-            text, [](std::string detail) { refuse("base_score: " + detail); }, context_);
+            text, [](std::string detail) { refuse_json("base_score: " + detail); }, context_);
         if (inner.peek() == JsonReader::Kind::string) json.fail("base_score is no number");
         read_base_scores(inner);
         return inner.finish();
@@ -216,7 +216,7 @@ void XgboostReader::read_categories() {
 
 // Numbers, or strings as bytes one after the other with the places where they begin and end.
 CategoryNames XgboostReader::read_encoding() {
-    Buffer<int64_t> offsets(context_.memory(), what), values(context_.memory(), what);
+    Buffer<int64_t> offsets(context_.memory(), model_memory), values(context_.memory(), model_memory);
     bool has_offsets = false;
     read_members([&](const std::string& key) {
         if (key == "offsets") {
@@ -254,13 +254,13 @@ CategoryNames XgboostReader::read_encoding() {
 
 const ForeignObjective& XgboostReader::make_objective() {
     const auto [form, number] = find_objective(&Objective::xgboost, objective_);
-    if (objective_.empty()) refuse("It has no objective.");
+    if (objective_.empty()) refuse_json("It has no objective.");
     if (!form)
         refuse_feature_of(xgboost, "predictions of objective \"" + objective_ + "\"", "Their link is not known.");
     const size_t scores = std::max<size_t>(1, classes_);
     if (has_scores_by_label(form->link) != (classes_ > 0) && classes_ > 1)
-        refuse(format("It has %zu classes of objective ", classes_) + form->name + ".");
-    if (scores > max_labels) refuse(format("It has %zu classes.", scores));
+        refuse_json(format("It has %zu classes of objective ", classes_) + form->name + ".");
+    if (scores > max_labels) refuse_json(format("It has %zu classes.", scores));
     model_.options.objective = number;
     model_.imported = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
     model_.imported->single_precision = true;
@@ -285,12 +285,12 @@ void XgboostReader::make_bases(const ForeignObjective& objective) {
     if (base_scores_.empty()) base_scores_.push_back(0.5F);
     const size_t scores = model_.scores();
     if (base_scores_.size() != 1 && base_scores_.size() != scores)
-        refuse(format("It has %zu base scores for %zu scores.", base_scores_.size(), scores));
+        refuse_json(format("It has %zu base scores for %zu scores.", base_scores_.size(), scores));
     for (size_t s = 0; s < scores; s++) {
         const float base = base_scores_[base_scores_.size() == 1 ? 0 : s];
         const float score = score_of_base(base, objective.link);
         if (!std::isfinite(score))
-            refuse(format("Its base_score is %s, which objective %s does not take.",
+            refuse_json(format("Its base_score is %s, which objective %s does not take.",
                           shortest(static_cast<double>(base)).c_str(), objective.name));
         model_.bases[s] = static_cast<double>(score);
     }
@@ -300,12 +300,12 @@ void XgboostReader::make_bases(const ForeignObjective& objective) {
 void XgboostReader::weigh_trees() {
     if (booster_ != "dart") return;
     if (weights_.size() != model_.trees.size())
-        refuse(format("It has %zu weights of %zu trees.", weights_.size(), model_.trees.size()));
+        refuse_json(format("It has %zu weights of %zu trees.", weights_.size(), model_.trees.size()));
     for (size_t t = 0; t < model_.trees.size(); t++) {
         for (Node& node : model_.trees[t])
             node.value = static_cast<double>(static_cast<float>(node.value * static_cast<double>(weights_[t])));
         for (const Node& node : model_.trees[t])
-            if (!std::isfinite(node.value)) refuse(format("A leaf of tree %zu times its weight is not finite.", t));
+            if (!std::isfinite(node.value)) refuse_json(format("A leaf of tree %zu times its weight is not finite.", t));
         context_.worked(2 * model_.trees[t].size());
     }
 }
@@ -327,15 +327,15 @@ size_t XgboostReader::kept_iterations(size_t iterations) {
 void XgboostReader::arrange_trees() {
     const size_t scores = model_.scores();
     if (groups_.size() != model_.trees.size())
-        refuse(format("It has %zu trees, and tree_info of %zu.", model_.trees.size(), groups_.size()));
+        refuse_json(format("It has %zu trees, and tree_info of %zu.", model_.trees.size(), groups_.size()));
     std::vector<std::vector<size_t>> of_score(scores);
     for (size_t t = 0; t < groups_.size(); t++) {
-        if (groups_[t] >= scores) refuse(format("Tree %zu is of class %u, of %zu.", t, groups_[t], scores));
+        if (groups_[t] >= scores) refuse_json(format("Tree %zu is of class %u, of %zu.", t, groups_[t], scores));
         of_score[groups_[t]].push_back(t);
     }
     size_t iterations = of_score[0].size();
     for (const std::vector<size_t>& trees : of_score)
-        if (trees.size() != iterations) refuse("Its classes have different numbers of trees.");
+        if (trees.size() != iterations) refuse_json("Its classes have different numbers of trees.");
     iterations = kept_iterations(iterations);
     std::vector<Tree> arranged;
     arranged.reserve(iterations * scores);
@@ -362,16 +362,16 @@ void XgboostReader::check_names(size_t feature, const GivenCategories& given) co
 }
 
 void XgboostReader::make_features(std::string_view categories) {
-    if (features_ == 0) refuse("It has no num_feature, or 0.");
+    if (features_ == 0) refuse_json("It has no num_feature, or 0.");
     for (const auto& [list, name] : {std::pair(&names_, "feature_names"), {&types_, "feature_types"}})
         if (!list->empty() && list->size() != features_)
-            refuse(format("It has %zu %s for %zu features.", list->size(), name, features_));
+            refuse_json(format("It has %zu %s for %zu features.", list->size(), name, features_));
     if (names_.empty() && features_ > max_unnamed_features)
         throw Error(ErrorCode::limit_exceeded,
                     format("XGBoost model has %zu features without names, at most %zu are possible", features_,
                            max_unnamed_features),
                     {}, "Save it with feature_names.");
-    if (categories_.size() > features_) refuse("It has categories of more features than there are.");
+    if (categories_.size() > features_) refuse_json("It has categories of more features than there are.");
     held_.grow(features_ * (sizeof(Feature) + 2 * sizeof(std::string)));
     for (size_t f = 0; f < features_; f++) {
         const bool boolean = !types_.empty() && types_[f] == "i";
@@ -382,11 +382,11 @@ void XgboostReader::make_features(std::string_view categories) {
         context_.worked(20);
     }
     if (const std::string* const name = FeatureNames(model_.features, context_).repeated())
-        refuse("feature_names has " + shown(*name) + " twice.");
+        refuse_json("feature_names has " + shown(*name) + " twice.");
     CategoryNumbering numbering(model_, xgboost, held_, context_);
     for (const auto& [feature, kinds] : trees_.kinds()) {
         if (static_cast<size_t>(feature) >= features_)
-            refuse(format("A tree splits feature %d of %zu.", feature, features_));
+            refuse_json(format("A tree splits feature %d of %zu.", feature, features_));
         for (const SplitKinds kind : {SplitKinds::number, SplitKinds::category})
             if (kinds & static_cast<uint8_t>(kind))
                 numbering.split(static_cast<size_t>(feature), kind == SplitKinds::category);
@@ -416,11 +416,11 @@ ImportedModel XgboostReader::read(std::string_view categories) {
         }
     });
     json_.finish();
-    if (!has_learner) refuse("It has no learner.");
+    if (!has_learner) refuse_json("It has no learner.");
     if (booster_ == "gblinear")
         throw Error(ErrorCode::not_supported, "XGBoost model is of the booster gblinear, which is not supported",
                     "It has no trees.");
-    if (booster_ != "gbtree" && booster_ != "dart") refuse("Its booster is neither gbtree nor dart.");
+    if (booster_ != "gbtree" && booster_ != "dart") refuse_json("Its booster is neither gbtree nor dart.");
     if (targets_ > 1)
         throw Error(ErrorCode::not_supported, format("XGBoost model has %zu targets, which is not supported", targets_),
                     "A prediction is one number.", "Train a model for each target.");

@@ -6,25 +6,25 @@
 
 namespace btml::boosting {
 
-static constexpr char what[] = "a tree of an imported model";
+static constexpr char tree_memory[] = "a tree of an imported model";
 static constexpr int64_t max_category = 1 << 24; // XGBoost's: floats hold whole numbers up to here
 
 XgboostTreeReader::XgboostTreeReader(Reservation& held, RunContext& context)
     : held_(held),
       context_(context),
-      left_(context.memory(), what),
-      right_(context.memory(), what),
-      feature_(context.memory(), what),
-      condition_(context.memory(), what),
-      gain_(context.memory(), what),
-      hessian_(context.memory(), what),
-      default_left_(context.memory(), what),
-      categorical_(context.memory(), what),
-      categories_(context.memory(), what),
-      set_nodes_(context.memory(), what),
-      set_begins_(context.memory(), what),
-      set_sizes_(context.memory(), what),
-      set_of_(context.memory(), what) {}
+      left_(context.memory(), tree_memory),
+      right_(context.memory(), tree_memory),
+      feature_(context.memory(), tree_memory),
+      condition_(context.memory(), tree_memory),
+      gain_(context.memory(), tree_memory),
+      hessian_(context.memory(), tree_memory),
+      default_left_(context.memory(), tree_memory),
+      categorical_(context.memory(), tree_memory),
+      categories_(context.memory(), tree_memory),
+      set_nodes_(context.memory(), tree_memory),
+      set_begins_(context.memory(), tree_memory),
+      set_sizes_(context.memory(), tree_memory),
+      set_of_(context.memory(), tree_memory) {}
 
 double threshold_of_doubles(float threshold) {
     static constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -180,7 +180,7 @@ Tree XgboostTreeReader::read(JsonReader& json, size_t tree) {
     check_sizes(tree);
     find_sets(tree);
     const size_t count = left_.size();
-    const Reservation nodes_held(context_.memory(), what, count * (sizeof(Node) + 3 * sizeof(int32_t)));
+    const Reservation nodes_held(context_.memory(), tree_memory, count * (sizeof(Node) + 3 * sizeof(int32_t)));
     held_.grow(count * sizeof(Node) + 2 * sizeof(Tree));
     std::vector<Node> nodes;
     nodes.reserve(count);

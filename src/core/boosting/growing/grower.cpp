@@ -4,7 +4,6 @@
 
 namespace btml::boosting {
 
-static constexpr double tie = 1e-9;
 static constexpr uint64_t histogram_memory = uint64_t{64} << 20; // kept for open leaves, unless 8 need more
 static constexpr size_t min_shared_bins = 1024; // fewer bins than this are not worth waking a thread for
 
@@ -252,7 +251,7 @@ bool TreeGrower::children_may_split(const Leaf& leaf) const {
 TreeGrower::Leaf TreeGrower::take_next_leaf() {
     int node = open_.begin()->first;
     if (options_.max_leaves > 0) {
-        const double least = -by_gain_.begin()->first * (1 - tie);
+        const double least = -by_gain_.begin()->first * (1 - gain_tie);
         node = by_gain_.begin()->second;
         for (const auto& [negative_gain, other] : by_gain_) {
             if (-negative_gain < least) break;

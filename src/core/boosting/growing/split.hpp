@@ -17,6 +17,9 @@
 
 namespace btml::boosting {
 
+// Gains that differ by less, relative to the larger one, are a tie.
+inline constexpr double gain_tie = 1e-9;
+
 struct Split {
     int feature = -1; // −1: none
     double gain = 0;  // squared units of the grid; > 0

@@ -342,7 +342,7 @@ Form form_of(const LossOptions& options) {
     }
 }
 
-std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+std::unique_ptr<RowScores> start_renewed(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                  ThreadTeam& team, RunContext& context) {
     return std::make_unique<RenewedScores>(form_of(options), training, std::move(dataset.target), options.bases, team,
                                            context);
@@ -361,7 +361,7 @@ constinit const Objective absolute_objective{.metrics = {HoldoutMetric::mae, Hol
                                              .lightgbm = {{"regression_l1"}, {"mape"}},
                                              .xgboost = {{"reg:absoluteerror"}},
                                              .hessian_is_count = true,
-                                             .start = start,
+                                             .start = start_renewed,
                                              .bytes_of_row = sizeof(double)};
 
 constinit const Objective quantile_objective{
@@ -370,7 +370,7 @@ constinit const Objective quantile_objective{
     .xgboost = {{"reg:quantileerror"}},
     .hessian_is_count = true,
     .default_alpha = median,
-    .start = start,
+    .start = start_renewed,
     .bytes_of_row = sizeof(double)};
 
 constinit const Objective huber_objective{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
@@ -378,7 +378,7 @@ constinit const Objective huber_objective{.metrics = {HoldoutMetric::rmse, Holdo
                                           .xgboost = {{"reg:pseudohubererror"}},
                                           .hessian_is_count = true,
                                           .default_alpha = 0.9,
-                                          .start = start,
+                                          .start = start_renewed,
                                           .bytes_of_row = sizeof(double)};
 
 } // namespace btml::boosting

@@ -40,7 +40,7 @@ TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training,
     return {usual.total().value(), most};
 }
 
-std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+std::unique_ptr<RowScores> start_squared(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                  ThreadTeam& team, RunContext& context) {
     const TargetSizes sizes = sizes_of(dataset.target, training, team);
     if (sizes.has_far())
@@ -61,7 +61,7 @@ constinit const Objective squared_objective{.metrics = {HoldoutMetric::rmse, Hol
                                                         {"survival:aft", Link::exponential}},
                                             .hessian_is_count = true,
                                             .factorises = true,
-                                            .start = start,
+                                            .start = start_squared,
                                             .bytes_of_row = sizeof(int64_t)};
 
 // Holds what a pass over rows finds out.

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t max_order = 64, levels_between_fits = 4, patience = 12;
 constexpr int evaluations_of_fit = 12;
 constexpr double trial_shares[] = {0.4, 0.1};
-constexpr double min_gain = 0.5; // nats
+constexpr double min_gain_of_order = 0.5; // nats
 
 // Holds rows with equal strings as one observation, for the likelihood.
 struct Groups {
@@ -183,7 +183,7 @@ OrderedKernel GreedyOrder::choose() {
         if (!std::isfinite(trial.value)) break;
         take(trial);
         if (current_.order.size() % levels_between_fits == 0) fit();
-        if (current_.negative_log_likelihood < best.negative_log_likelihood - min_gain) best = current_;
+        if (current_.negative_log_likelihood < best.negative_log_likelihood - min_gain_of_order) best = current_;
     }
     return best;
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t max_draws = 480, max_starts = 20; // as the paper's authors did
 constexpr double deepest_draw = 6, first_noise = 0.1;
 constexpr double min_theta = 1e-6, step_of_further_bits = 0.1;
-constexpr double min_gain = 1e-4, longest_step = 3;
+constexpr double min_gain_of_thetas = 1e-4, longest_step = 3;
 
 class ThetaSearch {
   public:
@@ -123,7 +123,7 @@ void ThetaSearch::descend(Vector x, uint64_t evaluations) {
     if (evaluations == 0) return;
     minimise(
         x, [&](std::span<const double> at, std::span<double> gradient) { return evaluate(at, gradient); },
-        static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), min_gain, longest_step);
+        static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), min_gain_of_thetas, longest_step);
 }
 
 OrderedKernel ThetaSearch::search() {

@@ -13,7 +13,7 @@ namespace btml::gp {
 
 namespace {
 
-constexpr const char* what = "the inducing points of a Gaussian process";
+constexpr const char* inducing_memory = "the inducing points of a Gaussian process";
 constexpr size_t max_scored_rows = 50'000;
 
 // Fewer would see too little of what the inducing points explain.
@@ -84,7 +84,7 @@ class SparseTrainer {
     void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts);
     TrainedSparse scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows);
     Buffer<double> copy_of(std::span<const double> numbers) const {
-        Buffer<double> copy(context_.memory(), what, numbers.size());
+        Buffer<double> copy(context_.memory(), inducing_memory, numbers.size());
         std::copy(numbers.begin(), numbers.end(), copy.begin());
         return copy;
     }
@@ -108,7 +108,7 @@ Buffer<double> SparseTrainer::choose_inducing() {
 // Leaves out points that are like no row: they have nothing to do with any.
 Buffer<double> SparseTrainer::given_inducing() const {
     const size_t width = coordinates_.features();
-    Buffer<double> inducing(context_.memory(), what);
+    Buffer<double> inducing(context_.memory(), inducing_memory);
     std::vector<double> point(coordinates_.width());
     for (size_t at = 0; at < training_.given.size(); at += width)
         if (coordinates_.find(training_.given.subspan(at, width), point.data()))
@@ -138,8 +138,8 @@ TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
     SparseModel::Parts parts{coordinates_,
                              kernel_,
                              copy_of(inducing),
-                             Buffer<double>(context_.memory(), what),
-                             Buffer<double>(context_.memory(), what),
+                             Buffer<double>(context_.memory(), inducing_memory),
+                             Buffer<double>(context_.memory(), inducing_memory),
                              std::nullopt};
     Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
     if (training_.noise)

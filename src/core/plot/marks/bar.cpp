@@ -59,7 +59,7 @@ class Bars {
             begin = std::floor(middle);
             to = begin + 1;
         }
-        if (begin_ && *begin_ == begin) {
+        if (begin_ == begin && to_ > begin_) {
             low_ = std::min(low_, end);
             high_ = std::max(high_, end);
             canvas_.counts["bars at the place of others"]++;
@@ -72,17 +72,17 @@ class Bars {
         high_ = std::max(base_, end);
     }
     void finish() {
-        if (!begin_) return;
-        canvas_.svg.put_point('M', canvas_.frame.place(*begin_, low_));
+        if (begin_ == to_) return;
+        canvas_.svg.put_point('M', canvas_.frame.place(begin_, low_));
         canvas_.svg.put_point('L', canvas_.frame.place(to_, low_)).put_point('L', canvas_.frame.place(to_, high_));
-        canvas_.svg.put_point('L', canvas_.frame.place(*begin_, high_)).put('Z');
+        canvas_.svg.put_point('L', canvas_.frame.place(begin_, high_)).put('Z');
     }
 
   private:
     const double width_, base_;
     Canvas& canvas_;
-    std::optional<double> begin_;
-    double to_ = 0, low_ = 0, high_ = 0;
+    double begin_ = 0, to_ = 0; // the same: no rectangle
+    double low_ = 0, high_ = 0;
 };
 
 // Labels lie beyond the bar and its error bar.

@@ -4,17 +4,17 @@
 
 namespace btml::relational {
 
-static constexpr const char* what = "rows by class";
+static constexpr const char* classes_memory = "rows by class";
 
 RowClasses::RowClasses(const GroupedTable& table, ThreadTeam& team, RunContext& context)
     : table_(table),
       team_(team),
       context_(context),
-      first_group_(context.memory(), what),
-      first_class_(context.memory(), what),
-      run_of_group_(context.memory(), what),
-      of_row_(context.memory(), what, table.rows),
-      group_(context.memory(), what) {
+      first_group_(context.memory(), classes_memory),
+      first_class_(context.memory(), classes_memory),
+      run_of_group_(context.memory(), classes_memory),
+      of_row_(context.memory(), classes_memory, table.rows),
+      group_(context.memory(), classes_memory) {
     const auto begins_run = [&](uint64_t g) {
         return g == 0 || std::any_of(table.edges.begin(), table.edges.end(),
                                      [&](const GroupedTable::Edge& edge) { return edge.key[g] != edge.key[g - 1]; });
@@ -31,7 +31,7 @@ RowClasses::RowClasses(const GroupedTable& table, ThreadTeam& team, RunContext& 
         std::fill(of_row_.begin() + table.first[begin], of_row_.begin() + table.first[end], static_cast<uint32_t>(run));
         context.worked(end - begin);
     }
-    number(Buffer<uint32_t>(context.memory(), what, runs(), 1));
+    number(Buffer<uint32_t>(context.memory(), classes_memory, runs(), 1));
 }
 
 std::optional<uint64_t> RowClasses::run_from(RowId group) const {
@@ -118,9 +118,9 @@ uint32_t RowClasses::refine_run(uint64_t run, const LeafBits& leaves, uint32_t* 
 RowClasses::Refinement RowClasses::refine(const LeafBits& leaves) {
     constexpr uint64_t steps_of_row = 50;
     MemoryBudget& memory = context_.memory();
-    Buffer<uint32_t> next(memory, what, of_row_.size()), counts(memory, what, runs());
+    Buffer<uint32_t> next(memory, classes_memory, of_row_.size()), counts(memory, classes_memory, runs());
     Refinement result{
-        Buffer<uint32_t>(memory, what, count() + 1, 0), {leaves.words, Buffer<uint64_t>(memory, what)}, false};
+        Buffer<uint32_t>(memory, classes_memory, count() + 1, 0), {leaves.words, Buffer<uint64_t>(memory, classes_memory)}, false};
     const uint64_t before = count();
     const auto is_long = [&](uint64_t run) {
         return table_.first[first_group_[run + 1]] - table_.first[first_group_[run]] > max_sorted;

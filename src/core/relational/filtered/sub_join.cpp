@@ -6,19 +6,19 @@
 
 namespace btml::relational {
 
-static constexpr const char* what = "residuals by cell of a sub-join";
+static constexpr const char* residuals_memory = "residuals by cell of a sub-join";
 
 SubJoin::SubJoin(const FilteredJoin& filtered, const double* weights)
     : filtered_(filtered),
       weights_(weights),
       held_{filtered.value_table},
       classes_(filtered.tables()),
-      residuals_(filtered.context.memory(), what),
-      centers_(filtered.context.memory(), what) {
+      residuals_(filtered.context.memory(), residuals_memory),
+      centers_(filtered.context.memory(), residuals_memory) {
     auto& classes = classes_[filtered_.value_table];
     classes = std::make_unique<RowClasses>(filtered_.table(filtered_.value_table), filtered_.team, filtered_.context);
     centers_ = find_centers();
-    Buffer<uint32_t>& cells = columns_.emplace_back(filtered_.context.memory(), what, classes->count());
+    Buffer<uint32_t>& cells = columns_.emplace_back(filtered_.context.memory(), residuals_memory, classes->count());
     std::iota(cells.begin(), cells.end(), 0);
     residuals_.resize(cells.size());
     std::copy(centers_.begin(), centers_.end(), residuals_.begin());
@@ -73,7 +73,7 @@ bool SubJoin::take_in(size_t t, size_t e, const Limits& limits) {
     const GroupedTable::Edge& edge = table.edges[e];
     const GroupedTable::Edge& back = filtered_.table(edge.neighbour).edges[edge.reverse];
     classes_[t] = std::make_unique<RowClasses>(table, filtered_.team, filtered_.context);
-    Buffer<uint32_t> first(memory, what), items(memory, what);
+    Buffer<uint32_t> first(memory, residuals_memory), items(memory, residuals_memory);
     filtered_.context.for_each(edge.keys, 2, [&](uint64_t key) {
         first.push_back(static_cast<uint32_t>(items.size()));
         for (RowId i = edge.first[key]; i < edge.first[key + 1]; i++)
@@ -83,7 +83,7 @@ bool SubJoin::take_in(size_t t, size_t e, const Limits& limits) {
     const size_t met = column_of(edge.neighbour);
     const RowClasses& met_classes = *classes_[edge.neighbour];
     held_.push_back(t);
-    columns_.emplace_back(memory, what);
+    columns_.emplace_back(memory, residuals_memory);
     return multiply(
         {first.data(), items.data()}, [&](uint64_t cell) { return back.key[met_classes.group(columns_[met][cell])]; },
         held_.size() - 1, limits);
@@ -130,8 +130,8 @@ bool SubJoin::refine(size_t t, const RowClasses::Refinement& refined, const Limi
 Buffer<double> SubJoin::find_centers() const {
     const RowClasses& classes = *classes_[filtered_.value_table];
     const GroupedTable& table = filtered_.table(filtered_.value_table);
-    Buffer<double> centers(filtered_.context.memory(), what, classes.count(), 0.0);
-    Buffer<uint32_t> counts(filtered_.context.memory(), what, classes.count(), 0);
+    Buffer<double> centers(filtered_.context.memory(), residuals_memory, classes.count(), 0.0);
+    Buffer<uint32_t> counts(filtered_.context.memory(), residuals_memory, classes.count(), 0);
     filtered_.context.for_each(table.rows, 1, [&](uint64_t row) {
         if (weights_ && weights_[row] == 0) return;
         const uint32_t number = classes.of(static_cast<RowId>(row));
@@ -145,7 +145,7 @@ Buffer<double> SubJoin::find_centers() const {
 }
 
 void SubJoin::move_centers(const Buffer<uint32_t>& first) {
-    Buffer<double> moved = find_centers(), shift(filtered_.context.memory(), what, moved.size());
+    Buffer<double> moved = find_centers(), shift(filtered_.context.memory(), residuals_memory, moved.size());
     filtered_.context.for_each(centers_.size(), 1, [&](uint64_t old) {
         for (uint32_t i = first[old]; i < first[old + 1]; i++) shift[i] = moved[i] - centers_[old];
     });
@@ -157,7 +157,7 @@ void SubJoin::move_centers(const Buffer<uint32_t>& first) {
 
 LeafBits SubJoin::bits_of_rows(const std::vector<Leaf>& leaves, size_t t) const {
     const size_t words = (leaves.size() + 63) / 64;
-    LeafBits result{words, Buffer<uint64_t>(filtered_.context.memory(), what, filtered_.table(t).rows * words, 0)};
+    LeafBits result{words, Buffer<uint64_t>(filtered_.context.memory(), residuals_memory, filtered_.table(t).rows * words, 0)};
     for (size_t l = 0; l < leaves.size(); l++) {
         const RowSubset& rows = *leaves[l].rows[t];
         const uint64_t count = rows.all ? filtered_.table(t).rows : rows.rows.size();

@@ -6,21 +6,21 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* what = "sums over a sub-join";
+constexpr const char* sums_memory = "sums over a sub-join";
 constexpr uint64_t steps_of_row = 3, steps_of_key = 10;
 constexpr size_t none = SIZE_MAX;
 
 } // namespace
 
 SubJoinSums::OfTable::OfTable(MemoryBudget& memory)
-    : weights(memory, what),
-      moments(memory, what),
-      factors(memory, what),
-      found(memory, what),
-      up(memory, what),
-      down(memory, what) {}
+    : weights(memory, sums_memory),
+      moments(memory, sums_memory),
+      factors(memory, sums_memory),
+      found(memory, sums_memory),
+      up(memory, sums_memory),
+      down(memory, sums_memory) {}
 
-SubJoinSums::SubJoinSums(const SubJoin& sub_join) : sub_join_(sub_join), partial_(filtered().context.memory(), what) {
+SubJoinSums::SubJoinSums(const SubJoin& sub_join) : sub_join_(sub_join), partial_(filtered().context.memory(), sums_memory) {
     update();
 }
 
@@ -266,7 +266,7 @@ void SubJoinSums::add_chunks(size_t column) {
 void SubJoinSums::sum_cells() {
     const Chunk::Classes& last = chunks_.back().classes.back();
     partial_.resize(last.at + last.count());
-    WorkerContexts contexts(filtered().context, filtered().team.size(), 0, what);
+    WorkerContexts contexts(filtered().context, filtered().team.size(), 0, sums_memory);
     filtered().team.for_each(
         chunks_.size(),
         [&](size_t i, int worker) {

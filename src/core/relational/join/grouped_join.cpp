@@ -8,7 +8,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* what = "the keys of a join by group";
+constexpr const char* group_keys_memory = "the keys of a join by group";
 
 class Grouper {
   public:
@@ -19,7 +19,7 @@ class Grouper {
         const std::vector<int> neighbours = join_.tree().neighbours(table);
         GroupedTable grouped{join_.tables()[table].rows,
                              sort(table, neighbours),
-                             Buffer<RowId>(memory_, what),
+                             Buffer<RowId>(memory_, group_keys_memory),
                              {},
                              Buffer<uint64_t>(memory_, "the contents of a join's rows")};
         find_groups(table, neighbours, grouped);
@@ -39,11 +39,11 @@ class Grouper {
 
     // Sorts the rows by one separator after another. Returns nothing where they are so by themselves.
     Buffer<RowId> sort(size_t table, const std::vector<int>& neighbours) {
-        Buffer<RowId> order(memory_, what, join_.tables()[table].rows);
+        Buffer<RowId> order(memory_, group_keys_memory, join_.tables()[table].rows);
         std::iota(order.begin(), order.end(), RowId{0});
         KeyColumns columns;
         for (const int neighbour : neighbours) columns.push_back(&join_.keys(table, neighbour));
-        sort_rows(order, columns, what, memory_, blocks_);
+        sort_rows(order, columns, group_keys_memory, memory_, blocks_);
         if (std::is_sorted(order.begin(), order.end())) order.clear();
         return order;
     }
@@ -65,9 +65,9 @@ class Grouper {
         const std::vector<int> back = join_.tree().neighbours(neighbour);
         const auto reverse = std::find(back.begin(), back.end(), table) - back.begin();
         const Buffer<Key>& keys = join_.keys(table, neighbour);
-        Buffer<Key> key(memory_, what, grouped.groups());
+        Buffer<Key> key(memory_, group_keys_memory, grouped.groups());
         blocks_.for_each(key.size(), [&](uint64_t g) { key[g] = keys[row_at(grouped.order, grouped.first[g])]; });
-        RowGroups groups = group_rows(key, join_.key_count(table, neighbour), what, memory_, blocks_);
+        RowGroups groups = group_rows(key, join_.key_count(table, neighbour), group_keys_memory, memory_, blocks_);
         if (std::is_sorted(key.begin(), key.end())) groups.rows.clear();
         return {static_cast<size_t>(neighbour), static_cast<size_t>(reverse), groups.count(), std::move(key),
                 std::move(groups.first),        std::move(groups.rows)};
@@ -91,7 +91,7 @@ GroupedJoin::GroupedJoin(const Join& join, RunContext& context)
 
 void GroupedJoin::keep_rows(size_t table, const Buffer<RowId>& kept, RunContext& context) {
     GroupedTable& grouped = tables_[table];
-    Buffer<RowId> order(context.memory(), what, kept.size());
+    Buffer<RowId> order(context.memory(), group_keys_memory, kept.size());
     size_t group = 0;
     RowBlocks(context, "leaving out rows", kept.size()).for_each(kept.size(), [&](uint64_t i) {
         while (grouped.first[group] <= kept[i]) grouped.first[group++] = static_cast<RowId>(i);

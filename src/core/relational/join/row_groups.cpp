@@ -9,7 +9,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* what = "the row groups of a join";
+constexpr const char* row_groups_memory = "the row groups of a join";
 constexpr int digit_bits = 11;
 constexpr size_t digits = size_t{1} << digit_bits;
 
@@ -26,9 +26,9 @@ void sort_by_digit(Buffer<RowId>& rows, Buffer<RowId>& spare, const Buffer<Key>&
 
 } // namespace
 
-void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what, MemoryBudget& memory,
+void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* row_groups_memory, MemoryBudget& memory,
                RowBlocks& blocks) {
-    Buffer<RowId> spare(memory, what, rows.size());
+    Buffer<RowId> spare(memory, row_groups_memory, rows.size());
     for (size_t c = columns.size(); c-- > 0;) {
         const Buffer<Key>& column = *columns[c];
         Key varying = 0;
@@ -39,9 +39,9 @@ void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what,
 }
 
 // Sorts by counting, shifted by one key: placing the rows moves each bound to where the next group begins.
-RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what, MemoryBudget& memory,
+RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* row_groups_memory, MemoryBudget& memory,
                      RowBlocks& blocks) {
-    RowGroups groups{Buffer<RowId>(memory, what, keys.size()), Buffer<RowId>(memory, what, count + 2, RowId{0})};
+    RowGroups groups{Buffer<RowId>(memory, row_groups_memory, keys.size()), Buffer<RowId>(memory, row_groups_memory, count + 2, RowId{0})};
     blocks.for_each(keys.size(), [&](uint64_t row) { groups.first[size_t{keys[row]} + 2]++; });
     std::partial_sum(groups.first.begin(), groups.first.end(), groups.first.begin());
     blocks.for_each(keys.size(), [&](uint64_t row) {
@@ -55,9 +55,9 @@ RowGroups group_rows(const Join& join, int table, RunContext& context) {
     const uint64_t rows = join.tables()[table].rows;
     std::vector<const Key*> keys;
     for (int neighbour : join.tree().neighbours(table)) keys.push_back(join.keys(table, neighbour).data());
-    Buffer<Key> group_of(context.memory(), what, rows);
-    Buffer<RowId> first_rows(context.memory(), what); // of the groups so far
-    HashIndex index(context.memory(), what);
+    Buffer<Key> group_of(context.memory(), row_groups_memory, rows);
+    Buffer<RowId> first_rows(context.memory(), row_groups_memory); // of the groups so far
+    HashIndex index(context.memory(), row_groups_memory);
     RowBlocks blocks(context, "grouping rows", 3 * rows);
     blocks.for_each(rows, [&](uint64_t row) {
         uint64_t hash = 0;
@@ -69,7 +69,7 @@ RowGroups group_rows(const Join& join, int table, RunContext& context) {
         });
         if (group_of[row] == next) first_rows.push_back(static_cast<RowId>(row));
     });
-    return group_rows(group_of, first_rows.size(), what, context.memory(), blocks);
+    return group_rows(group_of, first_rows.size(), row_groups_memory, context.memory(), blocks);
 }
 
 Join join_of_groups(const Join& join, const std::vector<const RowGroups*>& groups, RunContext& context) {
@@ -80,7 +80,7 @@ Join join_of_groups(const Join& join, const std::vector<const RowGroups*>& group
         table.rows = groups[t]->count();
         for (int neighbour : join.tree().neighbours(t)) {
             const Buffer<Key>& keys = join.keys(t, neighbour);
-            Buffer<Key> values(context.memory(), what, table.rows);
+            Buffer<Key> values(context.memory(), row_groups_memory, table.rows);
             for (uint64_t g = 0; g < table.rows; g++) values[g] = keys[groups[t]->rows[groups[t]->first[g]]];
             // An edge of the join tree is named by its lower end.
             const int attribute = neighbour == join.tree().nodes[t].parent ? static_cast<int>(t) : neighbour;

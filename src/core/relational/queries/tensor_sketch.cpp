@@ -10,7 +10,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* what = "a tensor sketch";
+constexpr const char* sketch_memory = "a tensor sketch";
 
 // Measured on one core of a server, in seconds; a forecast needs no more than their order of magnitude.
 constexpr double seconds_per_row = 2e-8;     // for a row and a block of frequencies
@@ -73,7 +73,7 @@ struct TensorSketch::TransformedGroups {
     TransformedGroups(const HashedRows& hashed, uint64_t min_rows, const Frequencies& frequencies, MemoryBudget& memory)
         : numbers(memory, "the row groups of a join", hashed.groups().count(), not_transformed),
           groups(memory, "the row groups of a join"),
-          spectra(memory, what) {
+          spectra(memory, sketch_memory) {
         for (uint64_t group = 0; group < numbers.size(); group++) {
             if (hashed.groups().size(group) < min_rows) continue;
             numbers[group] = static_cast<uint32_t>(groups.size());
@@ -201,7 +201,7 @@ std::vector<TensorSketch::TransformedGroups> TensorSketch::transform_groups(cons
     if (std::all_of(transforms.begin(), transforms.end(), is_empty)) return transforms;
     std::vector<FourierTransform> fourier = one_for_each_thread();
     ThreadTeam team(context_, static_cast<int>(fourier.size()));
-    WorkerContexts contexts(context_, team.size(), 0, what);
+    WorkerContexts contexts(context_, team.size(), 0, sketch_memory);
     for (size_t t = 0; t < tables_.size(); t++) {
         TransformedGroups& chosen = transforms[t];
         ColumnFactors<SumProduct>{factors}.visit(t, [&](auto&& phi) {
@@ -218,8 +218,8 @@ std::vector<TensorSketch::TransformedGroups> TensorSketch::transform_groups(cons
 
 double TensorSketch::squared_norm(const Factors& factors) {
     const std::vector<TransformedGroups> transforms = transform_groups(factors);
-    WorkerContexts contexts(context_, team_.size(), query_bytes(), what);
-    Buffer<double> norms(context_.memory(), what, frequencies_.blocks());
+    WorkerContexts contexts(context_, team_.size(), query_bytes(), sketch_memory);
+    Buffer<double> norms(context_.memory(), sketch_memory, frequencies_.blocks());
     std::atomic<uint64_t> done{0};
     team_.for_each(norms.size(), [&](size_t block, int worker) {
         contexts.run(worker, [&](RunContext& context) {

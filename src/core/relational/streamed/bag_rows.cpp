@@ -10,7 +10,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* what = "the keys of a cyclic join";
+constexpr const char* keys_memory = "the keys of a cyclic join";
 constexpr uint64_t min_chunk_rows = 256, max_chunks = 256;
 
 // What rows of a child's relation meet, and the rows of a batch with them.
@@ -91,7 +91,7 @@ void BagRows::add_table(int number, const HeldRows& rows) {
     table.rows = rows.rows();
     for (const auto& [column, attribute] : plan_.attributes[number]) {
         IntegerDictionary& dictionary = dictionaries_.try_emplace(attribute, context_.memory()).first->second;
-        Buffer<Key> keys(context_.memory(), what, rows.rows());
+        Buffer<Key> keys(context_.memory(), keys_memory, rows.rows());
         const int64_t* const words = rows.words(column).data();
         const uint8_t* const nulls = rows.nulls(column).data();
         blocks_.for_each(rows.rows(), [&](uint64_t row) {
@@ -109,7 +109,7 @@ void BagRows::clear() {
 
 uint64_t BagRows::number(int child) {
     const BagOrder::NumberedEdge& edge = order_.numbered(child);
-    Buffer<RowId> numbers(context_.memory(), what);
+    Buffer<RowId> numbers(context_.memory(), keys_memory);
     SortedRelation relation = sorted_relation(*edge.bag, edge.table, context_, &numbers);
     const uint64_t count = relation.rows;
     numbered_.insert_or_assign(child, std::pair(std::move(relation), std::move(numbers)));
@@ -120,7 +120,7 @@ SortedRelation BagRows::sorted_relation(const StreamedBag& bag, int table, RunCo
                                         Buffer<RowId>* numbers) const {
     RowBlocks blocks(context, "joining a cycle", 0);
     MemoryBudget& memory = context_.memory();
-    const RowMask all(memory, what, tables_[table].rows, uint8_t{1});
+    const RowMask all(memory, keys_memory, tables_[table].rows, uint8_t{1});
     return project(tables_[table], all, order_.attributes_in(table, order_.attributes(bag)), memory, blocks, numbers);
 }
 
@@ -141,7 +141,7 @@ BagJoin BagRows::join_of(const StreamedBag& bag) {
         if (is_child) numbered_.erase(table);
     }
     ThreadTeam team(context_, static_cast<int>(to_sort.size()));
-    WorkerContexts contexts(context_, team.size(), 0, what);
+    WorkerContexts contexts(context_, team.size(), 0, keys_memory);
     const auto sort = [&](size_t i, int worker) {
         contexts.run(worker, [&](RunContext& context) {
             relations[to_sort[i]] = sorted_relation(bag, tables[to_sort[i]], context);
@@ -199,7 +199,7 @@ int BagJoin::relation_with(const StreamedChild& child) const {
 
 Buffer<uint32_t> BagJoin::entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
                                      RunContext& context) const {
-    Buffer<uint32_t> entries(context.memory(), what, relation.rows);
+    Buffer<uint32_t> entries(context.memory(), keys_memory, relation.rows);
     if (message.is_numbered()) {
         context.for_each(relation.rows, 1, [&](uint64_t row) {
             const auto number = static_cast<uint32_t>(row);

@@ -4,7 +4,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* what = "the rows of a join";
+constexpr const char* rows_memory = "the rows of a join";
 
 template <class T>
 void append_values(Buffer<T>& to, const T* values, uint32_t count) {
@@ -19,8 +19,8 @@ void append_values(Buffer<T>& to, const T* values, uint32_t count) {
 HeldRows::HeldRows(const std::vector<StreamedType>& columns, MemoryBudget& memory)
     : row_bytes_(RowBatch::row_bytes(columns)) {
     for (StreamedType type : columns)
-        columns_.push_back({Buffer<int64_t>(memory, what), Buffer<__int128>(memory, what),
-                            Buffer<uint8_t>(memory, what), type == StreamedType::decimal});
+        columns_.push_back({Buffer<int64_t>(memory, rows_memory), Buffer<__int128>(memory, rows_memory),
+                            Buffer<uint8_t>(memory, rows_memory), type == StreamedType::decimal});
 }
 
 void HeldRows::append(const RowBatch& batch) {
