@@ -56,7 +56,7 @@ TEST(Booster, ManyRowsEqualPlainBoosting) {
         shape.holdout = seed == 1;
         const PlainData data = random_data(shape, seed);
         Options options;
-        options.trees = 3;
+        options.trees = 2;
         options.max_leaves = 5;
         options.row_fraction = seed == 1 ? 0.99 : 1;
         const Model model = fit_plain(data, options);
