@@ -33,11 +33,13 @@ SELECT same_trees((SELECT btml.boost_fit_agg(y, ARRAY[x1, x2]) FROM point),
     same_trees((SELECT btml.boost_fit_agg(y, ARRAY[x1, x2], '{}') FROM point),
     btml.boost_fit('SELECT x1, x2, y FROM boost_fit_agg.point', 'y')) AS none;
 SELECT same_trees((SELECT btml.boost_fit_agg(y, ARRAY[x1, x2],
-    '{"trees": 3, "learning_rate": 0.5, "max_leaves": 9, "max_depth": 4, "min_leaf_rows": 2.5, "l2": 1.5, "min_gain": 0.25, "max_bins": 16, "feature_fraction": 0.5, "criterion": "mse_sum", "seed": -7}') FROM point),
+    '{"trees": 3, "learning_rate": 0.5, "max_leaves": 9, "max_depth": 4, "min_leaf_rows": 2.5, "l2": 1.5, "min_gain": 0.25, "max_bins": 16,
+        "feature_fraction": 0.5, "criterion": "mse_sum", "seed": -7}') FROM point),
     btml.boost_fit('SELECT x1, x2, y FROM boost_fit_agg.point', 'y', trees => 3, learning_rate => 0.5, max_leaves => 9, max_depth => 4,
     min_leaf_rows => 2.5, l2 => 1.5, min_gain => 0.25, max_bins => 16, feature_fraction => 0.5, criterion => 'mse_sum', seed => -7));
 SELECT btml.summary(btml.boost_fit_agg(y, ARRAY[x1, x2],
-    '{"trees": 3, "learning_rate": 0.5, "max_leaves": 9, "max_depth": 4, "min_leaf_rows": 2.5, "l2": 1.5, "min_gain": 0.25, "max_bins": 16, "row_fraction": 0.75, "feature_fraction": 0.5, "criterion": "mse_sum", "seed": -7}'))->'params' FROM point;
+    '{"trees": 3, "learning_rate": 0.5, "max_leaves": 9, "max_depth": 4, "min_leaf_rows": 2.5, "l2": 1.5, "min_gain": 0.25, "max_bins": 16,
+        "row_fraction": 0.75, "feature_fraction": 0.5, "criterion": "mse_sum", "seed": -7}'))->'params' FROM point;
 
 -- Workers give the same bytes as one process, whatever the order of the rows.
 CREATE FUNCTION digests(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -48,7 +48,8 @@ SELECT source || E'\n' || fit_error(source, arguments) || E'\n' FROM (VALUES
 SELECT arguments || E'\n' || caught(format('SELECT btml.boost_fit(%s)', arguments)) || E'\n'
 FROM (SELECT 'source => NULL, target => ''y''' UNION ALL SELECT 'source => ''boost_errors.sale'', target => NULL'
     UNION ALL SELECT format('''boost_errors.sale'', ''y'', %s => NULL', name)
-    FROM unnest('{trees,learning_rate,max_leaves,max_depth,min_leaf_rows,l2,min_gain,max_bins,early_stopping,row_fraction,feature_fraction,strategy,criterion,residuals,epsilon,delta,seed,verbose,verify,min_category_rows,max_split_categories}'::text[]) name
+    FROM unnest('{trees,learning_rate,max_leaves,max_depth,min_leaf_rows,l2,min_gain,max_bins,early_stopping,row_fraction,feature_fraction,
+        strategy,criterion,residuals,epsilon,delta,seed,verbose,verify,min_category_rows,max_split_categories}'::text[]) name
     UNION ALL SELECT '''boost_errors.sale'', ''y'', features => ''{price,NULL}'''
     UNION ALL SELECT '''boost_errors.sale'', ''y'', categorical => ''{NULL}''') a(arguments);
 SELECT caught(format('SELECT btml.boost_fit(''SELECT price, y FROM boost_errors.sale'', ''y'', trees => 1, %s => NULL)', name)) || ' '
@@ -152,7 +153,8 @@ SELECT objective_errors('SELECT i AS x, md5(i::text)::uuid AS id, date ''2025-01
     AS oid FROM generate_series(1, 50) i', target, '') FROM unnest('{id,day,span,oid}'::text[]) target;
 -- Names of other systems, and near misses
 SELECT name, substring(fit_error('boost_errors.target', format('''i'', trees => 1, objective => %L', name)) FROM 'HINT: ([^.]*)\.') AS hint
-    FROM unnest('{reg:squarederror,regression,mse,MAE,binary:logistic,logloss,softmax,multi:softprob,lambdarank,rank:ndcg,count:poisson,poison,Reg:Tweedie,hubert,nonsense}'::text[]) name;
+    FROM unnest('{reg:squarederror,regression,mse,MAE,binary:logistic,logloss,softmax,multi:softprob,lambdarank,rank:ndcg,count:poisson,
+        poison,Reg:Tweedie,hubert,nonsense}'::text[]) name;
 SELECT name, substring(fit_error('boost_errors.target', format('''i'', trees => 1, metric => %L', name)) FROM 'HINT: ([^.]*)\.') AS hint
     FROM unnest('{roc_auc,mse,l1,logloss,mlogloss,AUC,aucpr,error,brier_score,ndgc,f1,nonsense}'::text[]) name;
 SELECT caught($$SELECT btml.boost_fit_agg(flag, ARRAY[x], '{"objective": "binary:logistic"}') FROM boost_errors.target$$);

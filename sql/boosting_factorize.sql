@@ -116,7 +116,8 @@ CREATE TABLE shuffled_shop AS SELECT * FROM shop ORDER BY random();
 CREATE TABLE shuffled_tag AS SELECT * FROM tag ORDER BY random();
 CREATE FUNCTION sketched_trees(prefix text) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT (tree, node, feature, threshold, categories, round(gain::numeric, 3))::text
-    FROM btml.trees(btml.boost_fit(format('SELECT area, size, price, tag, y FROM %1$ssale s JOIN %1$sshop USING (shop) JOIN %1$stag USING (item)', prefix),
+    FROM btml.trees(btml.boost_fit(format('SELECT area, size, price, tag, y FROM %1$ssale s JOIN %1$sshop USING (shop)
+        JOIN %1$stag USING (item)', prefix),
         'y', trees => 3, max_leaves => 4, criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', sketch_size => 20)) $$;
 SELECT count(*) AS nodes, count(*) FILTER (WHERE s IS NULL OR t IS NULL) AS different
     FROM sketched_trees('') s FULL JOIN sketched_trees('shuffled_') t ON s = t;

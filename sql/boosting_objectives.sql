@@ -179,7 +179,9 @@ SELECT caught($$SELECT btml.predict(model, r)
 CREATE FUNCTION labels_of(columns text, target text, VARIADIC arguments text[] DEFAULT '{}') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE answer text;
 BEGIN
-    EXECUTE format('SELECT concat_ws('' '', s->''params''->>''objective'', s->''labels'') FROM btml.summary(btml.boost_fit(%L, %L, trees => 1%s)) s', 'SELECT x, ' || columns || ' FROM objectives.trip_target', target, (SELECT string_agg(', ' || a, '') FROM unnest(arguments) a)) INTO answer;
+    EXECUTE format('SELECT concat_ws('' '', s->''params''->>''objective'', s->''labels'')
+        FROM btml.summary(btml.boost_fit(%L, %L, trees => 1%s)) s', 'SELECT x, ' || columns || '
+        FROM objectives.trip_target', target, (SELECT string_agg(', ' || a, '') FROM unnest(arguments) a)) INTO answer;
     RETURN answer;
 END $$;
 SELECT labels_of('late', 'late') AS boolean, labels_of('late', 'late', 'positive => ''false''') AS boolean_positive,
@@ -270,7 +272,8 @@ SELECT part, round(btml.predict(m, ARRAY[1])::numeric, 6) AS mean, s->'metrics' 
 SELECT btml.predict_class(btml.boost_fit_agg(id % 1, ARRAY[x], '{"objective": "multiclass", "class_weights": {"0": 2, "9": 3}}'), ARRAY[1])
     FROM trip;
 -- The offset of another table, by the way that the error's hint tells.
-SELECT caught($$SELECT btml.boost_fit('SELECT y, x, e FROM (SELECT id AS y, x, id % 3 AS k FROM objectives.trip) t JOIN (SELECT k, ln(k + 1.0) AS e FROM generate_series(0, 2) k) s USING (k)', 'y', objective => 'poisson', "offset" => 'e')$$);
+SELECT caught($$SELECT btml.boost_fit('SELECT y, x, e FROM (SELECT id AS y, x, id % 3 AS k FROM objectives.trip) t
+    JOIN (SELECT k, ln(k + 1.0) AS e FROM generate_series(0, 2) k) s USING (k)', 'y', objective => 'poisson', "offset" => 'e')$$);
 SELECT btml.summary(btml.boost_fit('SELECT * FROM (SELECT y, x, e FROM (SELECT id AS y, x, id % 3 AS k
     FROM objectives.trip) t JOIN (SELECT k, ln(k + 1.0) AS e FROM generate_series(0, 2) k) s USING (k) OFFSET 0) u', 'y',
     objective => 'poisson', "offset" => 'e', trees => 1))->'strategy' AS strategy;

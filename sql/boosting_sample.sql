@@ -42,8 +42,10 @@ CREATE FUNCTION fitted(shops text, visits text, seed bigint DEFAULT 0) RETURNS t
     criterion => criterion, strategy => 'sample', sample_rows => 3000, seed => seed)), ',') FROM (VALUES
         ('SELECT area, colour, size, y, w, held_out FROM %s s JOIN %s v USING (region)', 'variance'),
         ('SELECT area, colour, size, y, w, held_out FROM %s s JOIN %s v USING (region)', 'mse_sum'),
-        ('SELECT s.area, v.colour, u.size, u.y, u.w, s.held_out FROM %1$s s JOIN %2$s v USING (region) LEFT JOIN %2$s u ON u.visit = v.size', 'variance'),
-        ('SELECT a.area, v.colour, v.y, v.w, a.held_out, b.area AS area2 FROM %1$s a, %1$s b, %2$s v WHERE a.region = b.region AND b.area = v.size AND v.region = a.region', 'variance')) AS v(source, criterion) $$;
+        ('SELECT s.area, v.colour, u.size, u.y, u.w, s.held_out FROM %1$s s JOIN %2$s v USING (region) LEFT
+            JOIN %2$s u ON u.visit = v.size', 'variance'),
+        ('SELECT a.area, v.colour, v.y, v.w, a.held_out, b.area AS area2 FROM %1$s a, %1$s b, %2$s v WHERE a.region = b.region
+            AND b.area = v.size AND v.region = a.region', 'variance')) AS v(source, criterion) $$;
 SELECT fitted('shop', 'visit') = fitted('shop2', 'visit2') AS same_rows,
     fitted('shop', 'visit') <> fitted('shop', 'visit', 1) AS another_seed;
 SELECT fitted('shop', 'visit') AS one \gset

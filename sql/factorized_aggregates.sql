@@ -69,7 +69,8 @@ SELECT compare('SELECT a.t, sum(a.n * (1 - b.n)), avg(a.n + 0.005), max(a.n - 3)
 SELECT compare('SELECT sum(a.y * (1 - c.f)), avg(a.y / 8), sum((a.x + 1) * 0.5::float8) FROM a JOIN c USING (k)', 'on');
 
 -- Sums over several tables: of products, and, of extrema, along a row of the join.
-SELECT compare('SELECT a.t, sum(a.x + b.z), avg(a.x - b.z * c.w), sum((a.n - b.n) * (c.w + 1)), count(a.x + b.m - c.w), sum(a.x - (b.z - c.w))
+SELECT compare('SELECT a.t, sum(a.x + b.z), avg(a.x - b.z * c.w), sum((a.n - b.n) * (c.w + 1)), count(a.x + b.m - c.w),
+    sum(a.x - (b.z - c.w))
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
 SELECT compare('SELECT a.c, min(a.x + b.z), max(a.x - b.z - c.w), min(a.n + b.n), max(c.m::numeric - b.n + a.n * 2), min(-(a.x - b.z))
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.c');
@@ -89,7 +90,8 @@ SELECT compare('SELECT a.t, b.t, c.t, count(*) FROM a JOIN b USING (k) JOIN c US
 SELECT compare('SELECT a.c, b.u, b.b, a.d, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3, 4');
 SELECT compare('SELECT a.t IS NULL, a.x > 100, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2');
 -- Functions that have a value for every argument, and the time.
-SELECT compare('SELECT char_length(a.t), length(b.t), sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date AND b.s < now())
+SELECT compare('SELECT char_length(a.t), length(b.t), sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w),
+    count(*) FILTER (WHERE a.d < current_date AND b.s < now())
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
 SELECT compare('SELECT sum((a.x > 100)::int * b.z), max(abs(a.n) + c.w), count(*) FILTER (WHERE a.d < current_date
     AND octet_length(c.t) > 1)

@@ -261,16 +261,20 @@ SELECT g, s->'features' AS features, s->>'target' AS target, s->>'strategy_reaso
 SELECT count(*) AS rows, bool_and(btml.predict(model, ARRAY[x1, x2]) = btml.predict(model, p.*)) AS by_name
     FROM groups JOIN point p USING (g);
 CREATE TABLE serial AS SELECT digest(btml.gp_fit_agg(y, ARRAY[x1, x2],
-    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3, "combine": "mixture"}')) AS digest FROM point;
+    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3,
+        "combine": "mixture"}')) AS digest FROM point;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 3;
 EXPLAIN (COSTS off) SELECT btml.gp_fit_agg(y, ARRAY[x1, x2], '{"search": "none"}') FROM point;
 SELECT digest(btml.gp_fit_agg(y, ARRAY[x1, x2],
-    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3, "combine": "mixture"}')) = (SELECT digest FROM serial) AS parallel FROM point;
+    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3,
+        "combine": "mixture"}')) = (SELECT digest FROM serial) AS parallel FROM point;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 SELECT digest(btml.gp_fit_agg(y, ARRAY[x1, x2],
-    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3, "combine": "mixture"}' ORDER BY md5(id::text))) = (SELECT digest FROM serial) AS order_by FROM point;
+    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3,
+        "combine": "mixture"}' ORDER BY md5(id::text))) = (SELECT digest FROM serial) AS order_by FROM point;
 SELECT btml.summary(btml.gp_fit_agg(y, ARRAY[x1, x2],
-    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3, "combine": "mixture", "bits": 7}'))->'params' FROM point;
+    '{"search": "none", "members": 2, "evaluations": 20, "noise": 0.5, "signal": 1.5, "outside": "prior", "seed": -3, "combine": "mixture",
+        "bits": 7}'))->'params' FROM point;
 SELECT btml.gp_fit_agg(y, ARRAY[x1, x2], '{"search": "none"}') IS NULL AS no_rows FROM point WHERE false;
 SELECT btml.gp_fit_agg(NULL, ARRAY[x1, x2]) IS NULL AS no_targets FROM point;
 

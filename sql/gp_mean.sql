@@ -96,7 +96,8 @@ SELECT btml.summary(btml.gp_fit('SELECT a, y, false AS h FROM stair WHERE id <= 
 -- Trees win over kernels that cannot all be had, which is said none the less.
 SELECT btml.summary(model)->'metrics'->>'mean' AS mean
     FROM btml.gp_fit('SELECT i * 37 % 1009 / 100.0 AS a, i * 53 % 211 / 50.0 AS b, CASE WHEN i % 2 = 0 THEN 1e300
-    ELSE 1 END AS big, floor(i * 37 % 1009 / 200.0) * 4 + (i * 53 % 211 > 100)::int * 3 + hashint8(i) % 1000 / 1000.0 AS y FROM generate_series(1, 1500::bigint) i', 'y', kernel => 'auto', exemplars => 20, combine => 'mixture', evaluations => 300) model;
+    ELSE 1 END AS big, floor(i * 37 % 1009 / 200.0) * 4 + (i * 53 % 211 > 100)::int * 3 + hashint8(i) % 1000 / 1000.0 AS y
+        FROM generate_series(1, 1500::bigint) i', 'y', kernel => 'auto', exemplars => 20, combine => 'mixture', evaluations => 300) model;
 SET client_min_messages = warning;
 -- Heavy tails: what a few rows cost normal distributions over trees is mended, and trees are not taken where these would be worse.
 CREATE FUNCTION unit(i int, stream int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$

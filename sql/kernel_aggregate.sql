@@ -36,7 +36,8 @@ FROM (SELECT seed, kernel, cardinality(sums) AS queries, sums, place, sum FROM s
 -- As btml.kernel_sum.
 SELECT bool_and(abs(value - sums[id::int]) < 1e-5) AS same, count(*)
     FROM btml.kernel_sum('SELECT x, weight FROM kernel_aggregate.key WHERE seed = 7',
-    'SELECT n AS id, q.x[(n - 1) * dimensions + 1:n * dimensions] AS x FROM kernel_aggregate.query q, generate_series(1, count) n WHERE seed = 7', 0.4, method => 'exact') s
+    'SELECT n AS id, q.x[(n - 1) * dimensions + 1:n * dimensions] AS x FROM kernel_aggregate.query q, generate_series(1, count) n
+        WHERE seed = 7', 0.4, method => 'exact') s
     JOIN summed t ON t.seed = 7 AND kernel = 'gaussian';
 
 SELECT bool_and(s.sums = g.sums) AS gaussian FROM summed s JOIN (SELECT seed, btml.kernel_sum_agg(k.x, weight, q.x, bandwidth) AS sums
@@ -97,8 +98,10 @@ SELECT call, caught(format('SELECT btml.kernel_sum_agg(%s)', call)) FROM unnest(
     $$'{1}', 1e308, '{1}', 1, 'gaussian') FROM generate_series(1, 2) n -- ($$]) WITH ORDINALITY u(call, n) ORDER BY n;
 SELECT caught(call) FROM unnest(ARRAY[$$SELECT btml_internal.kernel_sums_accumulate(NULL, '{1}', 1, '{1}', 1, 'gaussian')$$,
     $$SELECT 'AAAA'::btml.kernel_sums$$, $$SELECT '?'::btml.kernel_sums$$,
-    $$SELECT translate(encode(overlay(decode(state::text, 'base64') PLACING '\x09' FROM 9), 'base64'), E'\n', '')::btml.kernel_sums FROM kernel_aggregate.parts WHERE seed = 1 AND part = 1$$,
-    $$SELECT translate(encode(substr(decode(state::text, 'base64'), 1, 100), 'base64'), E'\n', '')::btml.kernel_sums FROM kernel_aggregate.parts WHERE seed = 1 AND part = 1$$]) call;
+    $$SELECT translate(encode(overlay(decode(state::text, 'base64') PLACING '\x09' FROM 9), 'base64'), E'\n', '')::btml.kernel_sums
+        FROM kernel_aggregate.parts WHERE seed = 1 AND part = 1$$,
+    $$SELECT translate(encode(substr(decode(state::text, 'base64'), 1, 100), 'base64'), E'\n', '')::btml.kernel_sums
+        FROM kernel_aggregate.parts WHERE seed = 1 AND part = 1$$]) call;
 SET btml.memory_limit = '64kB';
 SELECT caught($$SELECT btml.kernel_sum_agg('{1}', 1, array_fill(1::float8, '{1000}'), 1, 'gaussian')$$);
 RESET btml.memory_limit;

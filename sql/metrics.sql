@@ -125,7 +125,8 @@ BEGIN
     RETURN false;
 END $$;
 CREATE FUNCTION every_metric(rest text) RETURNS text LANGUAGE sql AS $$
-    SELECT 'SELECT btml.rmse(y, p), btml.rmse(y, p, w), btml.mae(y, p), btml.mae(y, p, w), btml.r2(y, p), btml.r2(y, p, w), btml.pinball(y, p, 0.3),
+    SELECT 'SELECT btml.rmse(y, p), btml.rmse(y, p, w), btml.mae(y, p), btml.mae(y, p, w), btml.r2(y, p), btml.r2(y, p, w), btml.pinball(y,
+        p, 0.3),
     btml.pinball(y, p, 0.3, w), btml.poisson_deviance(relevance, q), btml.poisson_deviance(relevance, q, w), btml.log_loss(c, q),
     btml.log_loss(c, q, w), btml.log_loss(share, q), btml.log_loss(share, q, w), btml.log_loss(q),
     btml.brier(c, q), btml.brier(c, q, w), btml.brier(share, q), btml.brier(share, q, w), btml.accuracy(c, q > 0.5),

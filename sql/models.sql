@@ -272,7 +272,8 @@ SELECT caught('SELECT btml.predict(model, x) FROM models.of_categories, models.c
     'small, of_domain::float8, label, flag, mood, day', 'small, of_domain, label, flag::int, mood, day',
     'small, of_domain, label, flag, flag AS mood, day',
     'small, of_domain, label, flag, 1 AS mood, day', 'small, of_domain, label, flag, mood, day::timestamp']) columns;
-SELECT caught('SELECT * FROM btml.gp_sample((SELECT btml.gp_fit(''SELECT label, y FROM models.coded'', ''y'', search => ''none'')), ''SELECT 1 AS label'')');
+SELECT caught('SELECT * FROM btml.gp_sample((SELECT btml.gp_fit(''SELECT label, y
+    FROM models.coded'', ''y'', search => ''none'')), ''SELECT 1 AS label'')');
 
 -- A row of NULLs is a record, not NULL; a category never seen goes where its tree's right side is.
 SELECT btml.predict(model, ROW(NULL, NULL)::pair) = btml.predict(model, ARRAY[NULL, NULL]::float8[]) AS nulls,
@@ -362,7 +363,8 @@ INSERT INTO other (id) VALUES (2000);
 CREATE FUNCTION sql_differs(model text) RETURNS TABLE(rows bigint, differ bigint) LANGUAGE plpgsql AS $$
 DECLARE expression text := (SELECT btml.to_sql(m.model) FROM models.model m WHERE name = sql_differs.model);
 BEGIN
-    RETURN QUERY EXECUTE format('SELECT count(*), count(*) FILTER (WHERE float8send(%s) IS DISTINCT FROM float8send(btml.predict(m.model, o.*))) FROM models.other o, models.model m WHERE name = %L', expression, model);
+    RETURN QUERY EXECUTE format('SELECT count(*), count(*) FILTER (WHERE float8send(%s) IS DISTINCT
+        FROM float8send(btml.predict(m.model, o.*))) FROM models.other o, models.model m WHERE name = %L', expression, model);
 END $$;
 SELECT name, d.* FROM model, sql_differs(name) d ORDER BY name;
 SET standard_conforming_strings = off; SET escape_string_warning = off; SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kathmandu';
@@ -380,7 +382,8 @@ SELECT name, max(tree) AS tree, max(depth) AS depth FROM model, btml.trees(model
     GROUP BY name ORDER BY name;
 CREATE FUNCTION sql_differs_on_alternating(model text) RETURNS TABLE(rows bigint, differ bigint) LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN QUERY EXECUTE format('SELECT count(*), count(*) FILTER (WHERE float8send(%s) IS DISTINCT FROM float8send(btml.predict(m.model, s.*))) FROM models.alternating s, models.model m WHERE name = %L',
+    RETURN QUERY EXECUTE format('SELECT count(*), count(*) FILTER (WHERE float8send(%s) IS DISTINCT
+        FROM float8send(btml.predict(m.model, s.*))) FROM models.alternating s, models.model m WHERE name = %L',
         (SELECT btml.to_sql(m.model) FROM models.model m WHERE name = sql_differs_on_alternating.model), model);
 END $$;
 SELECT name, d.* FROM unnest(ARRAY['many trees', 'one chain']) name, sql_differs_on_alternating(name) d;

@@ -64,7 +64,8 @@ DECLARE
     mine btml.model;
     flat btml.model;
 BEGIN
-    EXECUTE format('SELECT count(*) AS n, coalesce(sum(o1::float8 * o2 * o3), 0) AS s, coalesce(min(o1::float8 + o2 + o3), ''Infinity'') AS m FROM (%s) AS q', source) INTO expected;
+    EXECUTE format('SELECT count(*) AS n, coalesce(sum(o1::float8 * o2 * o3), 0) AS s, coalesce(min(o1::float8 + o2 + o3),
+        ''Infinity'') AS m FROM (%s) AS q', source) INTO expected;
     IF btml.sumprod(source) IS DISTINCT FROM expected.s OR btml.sumprod(source, 'min_plus') IS DISTINCT FROM expected.m
         OR btml.sumprod(regexp_replace(source, '^SELECT .*? FROM', 'SELECT FROM')) IS DISTINCT FROM expected.n THEN
         RETURN format('%s rows with sum %s instead of %s with %s', btml.sumprod(regexp_replace(source, '^SELECT .*? FROM', 'SELECT FROM')),

@@ -15,7 +15,8 @@ DECLARE
     exact float8;
 BEGIN
     EXECUTE format('SELECT sum(%I::float8 ^ 2) FROM (%s) s', value, source) INTO exact;
-    RETURN QUERY EXECUTE format('SELECT evaluations, abs(n.value - %1$s) <= 0.1 * %1$s, %1$s BETWEEN lower AND upper, round((std_error / n.value)::numeric, 4) FROM btml.sketch_norm(%2$L, %3$L%4$s) n',
+    RETURN QUERY EXECUTE format('SELECT evaluations, abs(n.value - %1$s) <= 0.1 * %1$s, %1$s BETWEEN lower
+        AND upper, round((std_error / n.value)::numeric, 4) FROM btml.sketch_norm(%2$L, %3$L%4$s) n',
         exact, source, value, options);
 END $$;
 SELECT * FROM check_norm('SELECT price FROM sales', 'price');

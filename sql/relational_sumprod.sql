@@ -245,4 +245,5 @@ SELECT * FROM btml.sumprod_by('SELECT a.a
 SELECT * FROM btml.sumprod_by('SELECT a.a FROM (VALUES (1), (2)) a(a), generate_series(1, 1000) b, generate_series(1, 1000) c',
     '{a}') AS t(a int, value float8) ORDER BY a;
 SELECT * FROM btml.sumprod_by('SELECT a.g
-    FROM (VALUES (1, 1), (1, 2), (1, 3)) a(g, x), generate_series(1, 2000000) b, generate_series(1, 2000000) c, generate_series(1, 1000) d', '{g}') AS t(g int, value float8);
+    FROM (VALUES (1, 1), (1, 2), (1, 3)) a(g, x), generate_series(1, 2000000) b, generate_series(1, 2000000) c, generate_series(1,
+        1000) d', '{g}') AS t(g int, value float8);

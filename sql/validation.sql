@@ -37,7 +37,8 @@ INSERT INTO compared VALUES
     '{"trees": 12, "row_fraction": 0.5, "feature_fraction": 0.5, "seed": 4, "features": ["day", "size", "region", "price", "grade"]}'),
     ('absolute', 'amount', 'mae', '{"trees": 12, "objective": "absolute", "features": ["day", "size", "region", "price", "grade"]}'),
     ('binary', 'large', 'log_loss', '{"trees": 12, "features": ["day", "size", "region", "price", "grade"]}'),
-    ('auc', 'large', 'auc', '{"trees": 12, "positive": "false", "class_weights": {"true": 2}, "features": ["day", "size", "region", "price", "grade"]}'),
+    ('auc', 'large', 'auc', '{"trees": 12, "positive": "false", "class_weights": {"true": 2}, "features": ["day", "size", "region",
+        "price", "grade"]}'),
     ('multiclass', 'class', 'log_loss', '{"trees": 8, "features": ["day", "size", "region", "price", "grade"], "categorical": ["day"]}'),
     ('counts', 'many', 'poisson_deviance',
     '{"trees": 8, "objective": "poisson", "features": ["day", "size", "region", "price", "grade"], "increasing": ["size"]}');
