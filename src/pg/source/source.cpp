@@ -457,10 +457,7 @@ void Reading::read_contents(int table, bool distinct) {
         else
             mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
     }
-    if (distinct) {
-        relational::RowBlocks blocks(context_, "telling equal rows apart", 2 * loaded.rows);
-        relational::tell_equal_rows_apart(content, blocks);
-    }
+    if (distinct) relational::tell_equal_rows_apart(content, context_);
     loaded.content = std::move(content);
 }
 
