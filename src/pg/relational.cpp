@@ -243,7 +243,7 @@ BTML_FUNCTION(btml_sumprod_by) {
             const DataColumn& column = query.loaded.join.tables()[table].columns[query.loaded.places[g].column];
             const uint32_t code = column.codes[first_rows[group]];
             code == DataColumn::null_code ? rows.add_null()
-                                          : rows.add(SqlValue{query.loaded.group_values[g]->values()[code]});
+                                          : rows.add(SqlValue{query.loaded.group_values[g]->generic_value(code)});
         }
         rows.add(sums[group]);
         rows.finish_row();
