@@ -4,7 +4,7 @@
 #include "caught.hpp"
 
 #include "core/relational/streamed/join_decomposition.hpp"
-#include "core/relational/streamed/plan_check.hpp"
+#include "core/relational/streamed/plan.hpp"
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>

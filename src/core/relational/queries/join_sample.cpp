@@ -143,6 +143,7 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
         throw Error(ErrorCode::limit_exceeded,
                     format("a sample of %" PRIu64 " rows, at most %" PRIu64 " can be drawn", rows, max_rows));
     context_.memory().require(bytes(rows), what);
+    context_.progress("sampling the join", 0, 0);
     Buffer<WideCount> rest = draw_ranks(count_, rows, seed, stream, context_);
     JoinRows sample{rows, {}};
     for (size_t t = 0; t < join_.tables().size(); t++) sample.row_ids.emplace_back(context_.memory(), what, rows);

@@ -82,6 +82,7 @@ class RootsOfUnity {
   public:
     RootsOfUnity(uint32_t size, RunContext& context)
         : size_(size), inverse_(1.0 / size), roots_(context.memory(), "the roots of unity of a sketch", size) {
+        context.progress("preparing a sketch", 0, 0);
         context.for_each(size, 1, [&](uint64_t j) {
             const double angle = -2 * std::numbers::pi * j / size;
             roots_[j] = {std::cos(angle), std::sin(angle)};

@@ -1,6 +1,5 @@
 #include "core/relational/streamed/aggregate.hpp"
 
-#include "core/relational/streamed/plan_check.hpp"
 #include "core/relational/streamed/read_ahead.hpp"
 
 namespace btml::relational {
@@ -8,12 +7,6 @@ namespace btml::relational {
 namespace {
 
 constexpr uint64_t negative_zero = std::bit_cast<uint64_t>(-0.0);
-
-const StreamedPlan& checked(const StreamedPlan& plan) {
-    if (const char* flaw = flaw_of(plan))
-        throw Error(ErrorCode::internal, format("a plan of a streamed join is none: %s", flaw));
-    return plan;
-}
 
 // Throws what is being handled again, and CannotDecide where memory is what lacks.
 [[noreturn]] void explain_failure() {
@@ -30,7 +23,7 @@ const StreamedPlan& checked(const StreamedPlan& plan) {
 } // namespace
 
 StreamedAggregate::StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)
-    : plan_(checked(plan)),
+    : plan_(plan),
       sources_(std::move(sources)),
       context_(context),
       messages_(plan.tables.size()),

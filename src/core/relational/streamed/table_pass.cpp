@@ -1,7 +1,5 @@
 #include "core/relational/streamed/table_pass.hpp"
 
-#include "core/relational/streamed/plan_check.hpp"
-
 #include <numeric>
 
 namespace btml::relational {
