@@ -60,70 +60,41 @@ KeyDictionary::KeyDictionary(MemoryBudget& budget, const LabelRule& rule)
       integers_(budget),
       texts_(budget) {}
 
-static int64_t integer_of(Datum value, Oid type) {
-    switch (type) {
-    case INT2OID:
-        return DatumGetInt16(value);
-    case INT4OID:
-        return DatumGetInt32(value);
-    default:
-        return DatumGetInt64(value);
-    }
-}
-
 // −0 equals 0, and every NaN every other.
-static int64_t real_bits(Datum value, Oid type) {
-    double number = type == FLOAT4OID ? static_cast<double>(DatumGetFloat4(value)) : DatumGetFloat8(value);
+static int64_t real_bits(double number) {
     if (number == 0) number = 0;
     return std::bit_cast<int64_t>(from_sql(number));
 }
 
 // A Datum's bytes beyond the length of its type may be anything.
-static int64_t value_bits(Datum value, Oid type) {
+int64_t key_word(Datum value, Oid type) {
     switch (type) {
+    case INT2OID:
+        return DatumGetInt16(value);
+    case INT8OID:
     case TIMEOID:
     case TIMESTAMPOID:
     case TIMESTAMPTZOID:
         return DatumGetInt64(value);
+    case FLOAT4OID:
+        return real_bits(static_cast<double>(DatumGetFloat4(value)));
+    case FLOAT8OID:
+        return real_bits(DatumGetFloat8(value));
+    case OIDOID:
+        return DatumGetObjectId(value);
     case BOOLOID:
         return DatumGetBool(value);
     case CHAROID:
         return DatumGetChar(value);
-    default: // date, oid, enum
+    default: // int4, date, enum
         return DatumGetInt32(value);
     }
 }
 
-int64_t key_word(Datum value, Oid type) {
-    switch (type) {
-    case INT2OID:
-    case INT4OID:
-    case INT8OID:
-        return integer_of(value, type);
-    case FLOAT4OID:
-    case FLOAT8OID:
-        return real_bits(value, type);
-    case OIDOID:
-        return DatumGetObjectId(value);
-    default:
-        return value_bits(value, type);
-    }
-}
-
 Key KeyDictionary::number(Datum value, Oid type) {
-    switch (kind_) {
-    case KeyKind::integer:
-        return integers_.number(integer_of(value, type));
-    case KeyKind::real:
-        return integers_.number(real_bits(value, type));
-    case KeyKind::by_value:
-        return integers_.number(value_bits(value, type));
-    case KeyKind::bytes:
-        return texts_.number(label_ ? label_of(value, *label_) : bytes_of(value, type));
-    case KeyKind::generic:
-        break;
-    }
-    return generic_->number(value);
+    if (generic_) return generic_->number(value);
+    if (kind_ != KeyKind::bytes) return integers_.number(key_word(value, type));
+    return texts_.number(label_ ? label_of(value, *label_) : bytes_of(value, type));
 }
 
 Datum KeyDictionary::value(Key key, Oid type) const {
