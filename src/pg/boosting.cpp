@@ -1,7 +1,7 @@
 // SQL functions of boosted trees: btml.boost_fit, btml.tree_fit, btml.boost_fit_agg, and what looks into a model.
 #include "core/boosting/booster.hpp"
 #include "core/boosting/trees/to_sql.hpp"
-#include "core/data/nothing_to_train_on.hpp"
+#include "core/data/dataset.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/distributed/distributed_coordinator.hpp"

@@ -145,10 +145,8 @@ class ExemplarSource {
             if (function_) point.value = function_->bytes(takes_array_ ? number_array(row.x) : row.plain_x);
             return take(point);
         };
-        if (request_.options.scan_order == exemplar::ScanOrder::random_blocks)
-            points_.read_blocks(take_row, request_.options.seed, context);
-        else
-            points_.read(take_row, context);
+        const bool by_blocks = request_.options.scan_order == exemplar::ScanOrder::random_blocks;
+        points_.read(take_row, context, by_blocks ? std::optional<uint64_t>(request_.options.seed) : std::nullopt);
     }
 
   private:

@@ -161,13 +161,6 @@ std::vector<double> add_by_group(const FactorQuery& query, const Buffer<double>&
     return sums;
 }
 
-Buffer<double> counts_by_row(const Join& join, int table, RunContext& context) {
-    const Buffer<uint64_t> counts = join.counts(table, context);
-    Buffer<double> values(context.memory(), "counts", counts.size());
-    std::copy(counts.begin(), counts.end(), values.begin());
-    return values;
-}
-
 // Every count up to 2^53 is a double of its own.
 void require_exact_counts(const std::vector<double>& counts) {
     static constexpr double limit = 0x1.0p53;
@@ -241,9 +234,7 @@ BTML_FUNCTION(btml_sumprod_by) {
     const FactorQuery query = load(source, groups, semiring, context);
     const int table = query.loaded.places.front().table;
     const bool counting = !query.has_factors && semiring == SemiringName::sum_product;
-    const Buffer<double> values = counting
-                                      ? counts_by_row(query.loaded.join, table, context)
-                                      : sum_product_by_row(query.loaded.join, query.factors, semiring, table, context);
+    const Buffer<double> values = sum_product_by_row(query.loaded.join, query.factors, semiring, table, context);
     std::vector<RowId> first_rows;
     const std::vector<double> sums = add_by_group(query, values, semiring, first_rows, context);
     if (counting) require_exact_counts(sums);
@@ -252,7 +243,7 @@ BTML_FUNCTION(btml_sumprod_by) {
             const DataColumn& column = query.loaded.join.tables()[table].columns[query.loaded.places[g].column];
             const uint32_t code = column.codes[first_rows[group]];
             code == DataColumn::null_code ? rows.add_null()
-                                          : rows.add(SqlValue{query.loaded.group_values[g]->values()[code]});
+                                          : rows.add(SqlValue{query.loaded.group_values[g]->generic_value(code)});
         }
         rows.add(sums[group]);
         rows.finish_row();

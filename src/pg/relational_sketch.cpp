@@ -59,16 +59,6 @@ ValueJoin load_values(const std::string& text, const std::string& value, RunCont
     return values;
 }
 
-// Names the way out before it works for more than a minute.
-void warn_of_long_work(const TensorSketch& sketch, uint64_t size) {
-    constexpr double long_seconds = 60;
-    const double seconds = sketch.estimated_seconds();
-    if (seconds <= long_seconds) return;
-    notice(format("a sketch of %" PRIu64 " numbers over this join will take about %.0f minutes", size,
-                  std::ceil(seconds / 60)),
-           "", "Cancel and give a smaller sketch_size; the time is proportional to it.");
-}
-
 // The bounds hold with probability 1 − δ: |value − exact| ≤ ε·exact, so exact is between value/(1 + ε) and value/(1 −
 // ε).
 Estimate bounded(double value, double epsilon, uint64_t size, int tables) {
@@ -105,12 +95,7 @@ BTML_FUNCTION(btml_sketch_norm) {
     // The size promises so much by Chebyshev's inequality.
     const double epsilon =
         options.sketch_size > 0 ? sketch_relative_sd(size, tables) / std::sqrt(options.delta) : options.epsilon;
-    double norm;
-    {
-        TensorSketch sketch(values.join, size, options.seed, context);
-        warn_of_long_work(sketch, size);
-        norm = sketch.squared_norm(values.factors);
-    }
+    const double norm = TensorSketch(values.join, size, options.seed, context).squared_norm(values.factors);
     if (!std::isfinite(norm))
         throw Error(ErrorCode::out_of_range,
                     format("the sum of squares of column \"%s\" is out of range", value.c_str()));

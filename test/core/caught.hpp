@@ -17,6 +17,12 @@ class ImpatientContext : public QuietContext {
     const uint64_t patience_;
 };
 
+// A host that gives up when so many more units of work are done, fewer than polls are apart.
+class ExpiringContext : public ImpatientContext {
+  public:
+    explicit ExpiringContext(uint64_t units) : ImpatientContext(0) { worked((uint64_t{1} << 18) - 1 - units); }
+};
+
 // The Error that body throws, if it does.
 struct Caught {
     bool thrown = false;

@@ -50,11 +50,14 @@ class WorkerContext : public RunContext {
 
 class WorkerContexts {
   public:
-    // One for each worker, each with `bytes` of its own, counted against the outer context's memory as `what`.
+    // One for each worker, each with `bytes` of its own, counted against the outer context's memory as `what`; of 0
+    // bytes they share that memory.
     WorkerContexts(RunContext& outer, int workers, uint64_t bytes, const char* what)
         : memory_(outer.memory()), bytes_(static_cast<uint64_t>(workers) * bytes) {
         memory_.acquire(bytes_, what);
-        for (int i = 0; i < workers; i++) contexts_.push_back(std::make_unique<WorkerContext>(&outer, stop_, bytes, 1));
+        for (int i = 0; i < workers; i++)
+            contexts_.push_back(bytes > 0 ? std::make_unique<WorkerContext>(&outer, stop_, bytes, 1)
+                                          : std::make_unique<WorkerContext>(&outer, stop_, memory_, 1));
     }
     ~WorkerContexts() { memory_.release(bytes_); }
     WorkerContexts(const WorkerContexts&) = delete;

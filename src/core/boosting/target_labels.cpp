@@ -1,6 +1,6 @@
 #include "core/boosting/target_labels.hpp"
 
-#include "core/data/nothing_to_train_on.hpp"
+#include "core/data/dataset.hpp"
 
 #include <cmath>
 #include <set>

@@ -33,7 +33,7 @@ class Sampling {
         };
         train_.emplace(join, filter(false), context);
         if (holdout) held_out_.emplace(join, filter(true), context);
-        count_ = WideCounting::checked(WideCounting::add(train_->count(), held_out_ ? held_out_->count() : 0));
+        count_ = checked_count(WideCounting::add(train_->count(), held_out_ ? held_out_->count() : 0));
     }
 
     std::optional<TrainingSample> draw() {

@@ -1,7 +1,5 @@
 #include "core/data/dataset.hpp"
 
-#include "core/data/nothing_to_train_on.hpp"
-
 #include <cmath>
 
 namespace btml {

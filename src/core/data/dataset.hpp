@@ -98,7 +98,15 @@ struct Dataset {
     void hold_out(Buffer<uint8_t> rows_of_join);
 };
 
-// Error invalid_argument where no row of a join with so many rows is left to train on.
+// Says that no row has a weight to be trained on with. It is an error of its own, since a group of an aggregate without
+// such rows has no model, where one fit over them fails.
+class NothingToTrainOn : public Error {
+  public:
+    explicit NothingToTrainOn(std::string message, std::string detail = {})
+        : Error(ErrorCode::invalid_argument, std::move(message), std::move(detail)) {}
+};
+
+// Throws it where no row of a join with so many rows is left to train on.
 [[noreturn]] void refuse_no_training_rows(uint64_t rows, uint64_t held_out);
 // Check a number of a row; `what` is what errors call it, as in: weight "w". Errors: out_of_range for NaN and
 // infinities, check_given null_value for NULL, check_weight out_of_range for a negative number.

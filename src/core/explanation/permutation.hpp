@@ -25,8 +25,8 @@ struct PermutationTask {
 };
 
 // Returns the importance of each feature, over at least one row: by how much the metric gets worse, on average over the
-// repeats. What the seed permutes depends on the order of the
-// rows. Error invalid_argument where the metric is not defined for the rows; those of the scorer.
+// repeats. What the seed permutes depends on the order of the rows. Error invalid_argument where the metric is not
+// defined for the rows; those of the scorer.
 std::vector<SampleMean> permutation_importance(const PermutationTask& task, const PointScorer& score,
                                                RunContext& context);
 

@@ -1,6 +1,6 @@
 #include "core/gp/mean_choice.hpp"
 
-#include "core/data/nothing_to_train_on.hpp"
+#include "core/data/dataset.hpp"
 #include "core/gp/encoding_choice.hpp"
 #include "core/gp/fit_scores.hpp"
 #include "core/gp/search/order_steps.hpp"

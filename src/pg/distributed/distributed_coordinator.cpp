@@ -199,7 +199,6 @@ FitPlan plan_of_columns(const ShippedSource& source) {
                                                                      : TargetKind::number;
     plan.target = format("target \"%s\"", source.column(roles.target).name.c_str());
     if (roles.weight) plan.weight = format("weight \"%s\"", source.column(*roles.weight).name.c_str());
-    plan.is_weighted = roles.weight.has_value();
     plan.has_holdout = roles.holdout.has_value();
     Model& model = plan.model;
     bool has_direction = false;

@@ -123,7 +123,7 @@ class HeldFit {
     explicit HeldFit(FitPlan plan)
         : plan_(std::move(plan)), budget_(memory_limit_bytes()), level_(GetCurrentTransactionNestLevel()) {
         const Model& model = plan_.model;
-        size_t numbers = size_t{plan_.is_weighted} + plan_.has_holdout + model.offset.has_value(), texts = 0;
+        size_t numbers = size_t{!plan_.weight.empty()} + plan_.has_holdout + model.offset.has_value(), texts = 0;
         (has_text_target() ? texts : numbers)++;
         for (size_t f = 0; f < model.features.size(); f++) {
             if (model.offset == static_cast<int32_t>(f)) continue;
@@ -149,7 +149,7 @@ class HeldFit {
         }
         size_t next = 0;
         if (!has_text_target()) check_finite(numbers[next++], plan_.target.c_str());
-        if (plan_.is_weighted) check_weight(numbers[next++], plan_.weight.c_str());
+        if (!plan_.weight.empty()) check_weight(numbers[next++], plan_.weight.c_str());
         next += plan_.has_holdout;
         if (plan_.model.offset) check_given(numbers[next], "offset");
         for (size_t i = 0; i < numbers.size(); i++) numbers_[i].push_back(numbers[i]);
@@ -198,7 +198,7 @@ class HeldFit {
         dataset.labels = plan_.model.labels;
         dataset.label_weights = plan_.model.label_weights;
         dataset.add_table(rows_);
-        if (plan_.is_weighted) dataset.weight = next();
+        if (!plan_.weight.empty()) dataset.weight = next();
         if (plan_.has_holdout) {
             const Buffer<double> flags = next();
             dataset.holdout.resize(flags.size());

@@ -45,7 +45,6 @@ Bytes encode(const FitPlan& plan, RunContext& context) {
     writer.put(std::endian::native == std::endian::little);
     writer.put(std::string_view(plan.target));
     writer.put(std::string_view(plan.weight));
-    writer.put(plan.is_weighted);
     writer.put(plan.has_holdout);
     writer.put(static_cast<uint8_t>(plan.target_kind));
     writer.put(plan.has_start);
@@ -81,7 +80,6 @@ FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
                     "Messages are in the layout of the processors' memory.");
     plan.target = get_printable(reader);
     plan.weight = get_printable(reader);
-    plan.is_weighted = reader.get_bool();
     plan.has_holdout = reader.get_bool();
     const auto kind = reader.get<uint8_t>();
     if (kind > static_cast<uint8_t>(TargetKind::label)) refuse_message();

@@ -22,8 +22,8 @@ using FitToken = std::array<std::byte, 16>; // names a fit among all
 // Says what the columns of the rows are, and what is to be made of them.
 struct FitPlan {
     FitToken token;
-    std::string target, weight; // what errors call these columns
-    bool is_weighted, has_holdout;
+    std::string target, weight; // what errors call these columns; no weight: empty
+    bool has_holdout;
     TargetKind target_kind; // a label is the first of the texts, other targets of the numbers
     // Has the options and features (those without categories are numbers), the offset, labels and directions.
     boosting::Model model;

@@ -11,9 +11,9 @@ namespace btml::pg::planner {
 
 class Execution {
   public:
-    // The scans, as the plan numbers them, live as long as this; so does `memory`, in which
-    // everything of PostgreSQL's is allocated. Throws corrupt_model for bytes that are no plan, wrong_type for keys of
-    // a type that cannot be hashed, and PgError.
+    // The scans, as the plan numbers them, live as long as this; so does `memory`, in which everything of PostgreSQL's
+    // is allocated. Throws corrupt_model for bytes that are no plan, wrong_type for keys of a type that cannot be
+    // hashed, and PgError.
     Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory);
 
     // Reads everything. Returns null, or the reason why the ordinary plan must run instead: what cannot be decided, or

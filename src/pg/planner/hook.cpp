@@ -3,6 +3,7 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/planner/factorized_plan.hpp"
 #include "pg/planner/node.hpp"
+#include "pg/values/values.hpp"
 
 #include <utility>
 
@@ -34,29 +35,16 @@ struct PathParts {
     Const* plan;
     char *description, *shared_scans;
     double cost, memory, width;
-    int scans;
-    int* tables;    // by scan: of the query's shape
-    List** columns; // by scan: of Expr*
-    List* names;    // of the plan's tables that are no bags
+    List* names;   // of the plan's tables that are no bags
+    List* tables;  // of int, by scan: of the query's shape
+    List* columns; // of lists of Expr*, by scan
 };
-
-template <class T>
-T* plain_copy(const std::vector<T>& values) {
-    auto* const copy = static_cast<T*>(pg_call([&] { return palloc(sizeof(T) * std::max<size_t>(1, values.size())); }));
-    std::copy(values.begin(), values.end(), copy);
-    return copy;
-}
 
 Const* stored(const FactorizedPlan& plan, RunContext& context) {
     Writer writer(context);
     plan.write(writer);
-    const std::span<const std::byte> bytes = writer.bytes();
-    return pg_call([=] {
-        auto* const value = static_cast<bytea*>(palloc(VARHDRSZ + bytes.size()));
-        SET_VARSIZE(value, VARHDRSZ + bytes.size());
-        memcpy(VARDATA(value), bytes.data(), bytes.size());
-        return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(value), false, false);
-    });
+    const std::string_view bytes(reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size());
+    return pg_call([=] { return makeConst(BYTEAOID, -1, InvalidOid, -1, bytes_datum(bytes, BYTEAOID), false, false); });
 }
 
 List* table_names(const QueryShape& query, const PlannedJoin& planned) {
@@ -72,22 +60,21 @@ void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
     guarded_call([&] {
         BackendContext context;
         const PlannedJoin planned = plan_join(query, groups, context);
-        std::vector<int> tables;
-        std::vector<List*> columns;
-        for (int place : planned.scans) {
-            tables.push_back(planned.tables[place]);
-            columns.push_back(planned.columns[place]);
-        }
         *parts = {stored(planned.plan, context),
                   pg_call([&] { return pstrdup(planned.description.c_str()); }),
                   pg_call([&] { return pstrdup(planned.shared_scans.c_str()); }),
                   planned.cost,
                   planned.memory,
                   planned.width,
-                  static_cast<int>(tables.size()),
-                  plain_copy(tables),
-                  plain_copy(columns),
-                  table_names(query, planned)};
+                  table_names(query, planned),
+                  NIL,
+                  NIL};
+        pg_call([&] {
+            for (int place : planned.scans) {
+                parts->tables = lappend_int(parts->tables, planned.tables[place]);
+                parts->columns = lappend(parts->columns, planned.columns[place]);
+            }
+        });
     });
 }
 
@@ -205,8 +192,9 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
                         message_memory_setting(), message_memory() / 1024);
     auto* const path = makeNode(CustomPath);
     double cost = start_cost() + parts.cost;
-    for (int i = 0; i < parts.scans; i++) {
-        Path* const scan = scan_path(root, query.join.tables[parts.tables[i]], parts.columns[i]);
+    for (int i = 0; i < list_length(parts.tables); i++) {
+        const TableShape& table = query.join.tables[list_nth_int(parts.tables, i)];
+        Path* const scan = scan_path(root, table, static_cast<const List*>(list_nth(parts.columns, i)));
         cost += scan->total_cost;
         if (!forced) btml_compat_add_disabled_nodes(&path->path, scan);
         path->custom_paths = lappend(path->custom_paths, scan);

@@ -170,8 +170,7 @@ void JoinPlanner::read_by_bags() {
             for (int number : bag) {
                 if (!join_.key(t, number)) continue;
                 const std::pair<int, int> pair(key_column(places_[t], number), number);
-                auto& read = attributes[places_[t]];
-                if (std::find(read.begin(), read.end(), pair) == read.end()) read.push_back(pair);
+                place_in(attributes[places_[t]], pair);
                 table(places_[t]).held = true;
             }
 }

@@ -82,7 +82,6 @@ class JoinPlanner {
     int place_of(const Factor& factor) const { return factor.table < 0 ? root() : places_[factor.table]; }
     int dictionary(const KeyType& type);
     int attribute_dictionary(int attribute);
-    int measure(int place, int column);
 
     const QueryShape& query_;
     const JoinShape& join_;
@@ -98,6 +97,15 @@ class JoinPlanner {
     std::vector<std::vector<int>> carried_;         // by place: numbers of the query's groups in its message, in order
     std::vector<std::vector<int>> own_groups_;      // by place
 };
+
+// The place of a value in a list, to whose end it is added where it is not there.
+template <class T>
+int place_in(std::vector<T>& list, const T& value) {
+    const auto known = std::find(list.begin(), list.end(), value);
+    const auto place = static_cast<int>(known - list.begin());
+    if (known == list.end()) list.push_back(value);
+    return place;
+}
 
 inline bool same_expression(const Expr* a, const Expr* b) {
     return pg_call([=] { return equal(a, b); });

@@ -41,12 +41,12 @@ int JoinPlanner::attribute_dictionary(int number) {
 
 int JoinPlanner::add_column(int place, const ColumnReading& column) {
     auto& readings = planned_.plan.readings[place];
-    const auto known = std::find(readings.begin(), readings.end(), column);
-    if (known != readings.end()) return static_cast<int>(known - readings.begin());
-    readings.push_back(column);
+    const auto known = static_cast<int>(readings.size());
+    const int number = place_in(readings, column);
+    if (number < known) return number;
     const Reading reading = column.reading == Reading::derived ? reading_of(column.type) : column.reading;
     table(place).columns.push_back(streamed_type(reading));
-    return static_cast<int>(readings.size()) - 1;
+    return number;
 }
 
 // Returns the column of an expression, which may be arithmetic of others.

@@ -19,19 +19,7 @@ int JoinPlanner::ask(const Question& question, CellKind kind, int place) {
     }
     if (plain) return 0;
     query.kind = asks_for_factors(question, place) ? kind : CellKind::count;
-    auto& queries = table(place).queries;
-    const auto known = std::find(queries.begin(), queries.end(), query);
-    if (known != queries.end()) return static_cast<int>(known - queries.begin());
-    queries.push_back(query);
-    return static_cast<int>(queries.size()) - 1;
-}
-
-int JoinPlanner::measure(int place, int column) {
-    auto& measured = table(place).measured;
-    const auto known = std::find(measured.begin(), measured.end(), column);
-    if (known != measured.end()) return static_cast<int>(known - measured.begin());
-    measured.push_back(column);
-    return static_cast<int>(measured.size()) - 1;
+    return place_in(table(place).queries, query);
 }
 
 void JoinPlanner::add_bound(Oid type, const List* terms) {
@@ -40,7 +28,7 @@ void JoinPlanner::add_bound(Oid type, const List* terms) {
         auto& product = sum.products.emplace_back();
         for (const Factor* const factor : items<const Factor>(term->factors)) {
             const int place = place_of(*factor);
-            product.emplace_back(place, measure(place, add_factor_column(place, *factor, true)));
+            product.emplace_back(place, place_in(table(place).measured, add_factor_column(place, *factor, true)));
         }
     }
     planned_.plan.sums.push_back(sum);
@@ -83,8 +71,7 @@ Question JoinPlanner::count_of(const AggregateShape& aggregate) {
         for (const Factor* const factor : items<const Factor>(term->factors)) {
             if (factor->table < 0) continue;
             const int place = place_of(*factor), column = add_factor_column(place, *factor, !only_counts);
-            auto& present = count[place].present;
-            if (std::find(present.begin(), present.end(), column) == present.end()) present.push_back(column);
+            place_in(count[place].present, column);
         }
     return count;
 }

@@ -6,6 +6,7 @@
 extern "C" {
 #include "catalog/namespace.h"
 #include "mb/pg_wchar.h"
+#include "utils/varlena.h"
 }
 
 namespace btml::pg {
@@ -21,38 +22,20 @@ void point_into_source(void* source) {
     errcontext("btml source \"%.*s%s\"", shown, text, shown < length ? " …" : "");
 }
 
-const char* skip_space(const char* text) {
-    while (isspace(static_cast<unsigned char>(*text))) text++;
-    return text;
-}
-
-// The end of one identifier, quoted or not; null where none begins.
-const char* skip_identifier(const char* text) {
-    const auto is_letter = [](unsigned char c) { return isalpha(c) || c == '_' || c >= 0x80; };
-    if (*text == '"') {
-        for (text++; *text; text++) {
-            if (*text != '"') continue;
-            if (text[1] != '"') return text + 1;
-            text++;
-        }
-        return nullptr;
-    }
-    if (!is_letter(static_cast<unsigned char>(*text))) return nullptr;
-    while (is_letter(static_cast<unsigned char>(*text)) || isdigit(static_cast<unsigned char>(*text)) || *text == '$')
-        text++;
-    return text;
-}
-
 // Tells whether the source is a name as written in SQL: identifiers with dots between them. Anything else is a
 // statement.
 bool is_name(const char* source) {
-    for (const char* text = skip_space(source); (text = skip_identifier(text)) != nullptr;) {
-        text = skip_space(text);
-        if (*text == '\0') return true;
-        if (*text != '.') return false;
-        text = skip_space(text + 1);
-    }
-    return false;
+    // PostgreSQL takes what is no letter for a part of a name as well.
+    const auto may_be_in_name = [](unsigned char c) {
+        return c >= 0x80 || isalnum(c) || isspace(c) || strchr("._$", c);
+    };
+    const char* const end = source + strlen(source);
+    const char* const begin = std::find_if_not(source, end, [](unsigned char c) { return isspace(c); });
+    List* parts = NIL;
+    if (!strchr(source, '"') &&
+        (isdigit(static_cast<unsigned char>(*begin)) || !std::all_of(begin, end, may_be_in_name)))
+        return false;
+    return SplitIdentifierString(pstrdup(source), '.', &parts) && parts != NIL;
 }
 
 // SELECT * FROM the table or view that is named.

@@ -5,6 +5,8 @@
 #include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
 
+#include <numeric>
+
 extern "C" {
 #include "catalog/pg_enum.h"
 #include "utils/syscache.h"
@@ -45,7 +47,7 @@ LabelRequest read_label_request(const FitArguments& arguments) {
 }
 
 // Positions of an enum's labels in its order.
-std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels, RunContext& context) {
+std::vector<double> enum_positions(Oid type, const std::vector<std::string>& labels, RunContext& context) {
     std::vector<double> order;
     for (const std::string& label : labels) {
         context.worked(100);
@@ -67,8 +69,20 @@ bool has_own_order(Oid type) {
     return OidIsValid(entry->cmp_proc) && type != TEXTOID && type != VARCHAROID && type != BPCHAROID && type != NAMEOID;
 }
 
-// Positions of values, as text, in the order of their type.
-std::vector<double> order_of_values(Oid type, const std::vector<std::string>& texts, RunContext& context) {
+// Returns the numbers below `count` in this order.
+template <class Less>
+std::vector<uint32_t> sorted_numbers(size_t count, const Less& less, uint64_t work, RunContext& context) {
+    std::vector<uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        context.worked(work);
+        return less(a, b);
+    });
+    return order;
+}
+
+// Numbers of values, which are given as text, in the order of their type.
+std::vector<uint32_t> order_of_values(Oid type, const std::vector<std::string>& texts, RunContext& context) {
     std::vector<Datum> values(texts.size());
     context.in_blocks(texts.size(), 100, [&](uint64_t begin, uint64_t end) {
         const std::string* const text = texts.data();
@@ -83,20 +97,12 @@ std::vector<double> order_of_values(Oid type, const std::vector<std::string>& te
         });
     });
     TypeCacheEntry* const entry = pg_call([=] { return lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO); });
-    const auto compare = [&](size_t a, size_t b) {
+    const auto is_less = [&](uint32_t a, uint32_t b) {
         const Datum x = values[a], y = values[b];
         return pg_call(
-            [=] { return DatumGetInt32(FunctionCall2Coll(&entry->cmp_proc_finfo, entry->typcollation, x, y)); });
+            [=] { return DatumGetInt32(FunctionCall2Coll(&entry->cmp_proc_finfo, entry->typcollation, x, y)) < 0; });
     };
-    std::vector<size_t> order(values.size());
-    for (size_t i = 0; i < order.size(); i++) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-        context.worked(20);
-        return compare(a, b) < 0;
-    });
-    std::vector<double> position(values.size());
-    context.for_each(order.size(), 1, [&](uint64_t i) { position[order[i]] = static_cast<double>(i); });
-    return position;
+    return sorted_numbers(values.size(), is_less, 20, context);
 }
 
 // Makes numbers of labels' codes.
@@ -143,30 +149,13 @@ std::string called(const std::vector<std::string>& names) {
 } // namespace
 
 void sort_categories(relational::DataColumn& column, Oid type, RunContext& context) {
-    std::vector<double> position;
-    if (pg_call([=] { return type_is_enum(type); }))
-        position = enum_order(type, column.categories, context);
-    else if (pg_call([=] { return has_own_order(type); }))
-        position = order_of_values(type, column.categories, context);
-    else
-        return;
-    std::vector<uint32_t> order(position.size()), rank(position.size());
-    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-        context.worked(1);
-        return position[a] < position[b];
-    });
-    std::vector<std::string> sorted;
-    for (uint32_t i = 0; i < order.size(); i++) {
-        sorted.push_back(column.categories[order[i]]);
-        rank[order[i]] = i;
-        context.worked(5);
+    if (pg_call([=] { return type_is_enum(type); })) {
+        const std::vector<double> position = enum_positions(type, column.categories, context);
+        const auto is_before = [&](uint32_t a, uint32_t b) { return position[a] < position[b]; };
+        renumber_categories(column, sorted_numbers(position.size(), is_before, 1, context), context);
+    } else if (pg_call([=] { return has_own_order(type); })) {
+        renumber_categories(column, order_of_values(type, column.categories, context), context);
     }
-    column.categories = std::move(sorted);
-    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
-        uint32_t& code = column.codes[row];
-        if (code != relational::DataColumn::null_code) code = rank[code];
-    });
 }
 
 void notice_findings(const Findings& findings, const std::string& target) {

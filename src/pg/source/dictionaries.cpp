@@ -14,48 +14,36 @@ DatumDictionary::DatumDictionary(MemoryBudget& budget, Oid type, Oid collation)
     : index_(budget, "a dictionary of keys"),
       values_(budget, "a dictionary of keys"),
       held_(budget, "a dictionary of keys"),
+      type_(pg_call([=] {
+          return lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_HASH_EXTENDED_PROC_FINFO |
+                                             TYPECACHE_EQ_OPR_FINFO);
+      })),
       collation_(collation) {
-    const TypeCacheEntry* const entry = pg_call([=] {
-        return lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_HASH_EXTENDED_PROC_FINFO |
-                                           TYPECACHE_EQ_OPR_FINFO);
-    });
-    if (!OidIsValid(entry->hash_proc) || !OidIsValid(entry->eq_opr)) {
+    if (!OidIsValid(type_->hash_proc) || !OidIsValid(type_->eq_opr))
         throw Error(ErrorCode::wrong_type, format("type %s has no default hash operator class", type_name(type)));
-    }
-    length_ = entry->typlen;
-    by_value_ = entry->typbyval;
-    pg_call([=, this] {
-        context_ = AllocSetContextCreate(CurrentMemoryContext, "btml distinct values", ALLOCSET_DEFAULT_SIZES);
-        hash_ = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
-        equal_ = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
-        fmgr_info_copy(hash_, const_cast<FmgrInfo*>(&entry->hash_proc_finfo), CurrentMemoryContext);
-        fmgr_info_copy(equal_, const_cast<FmgrInfo*>(&entry->eq_opr_finfo), CurrentMemoryContext);
-        long_hash_ = nullptr;
-        if (OidIsValid(entry->hash_extended_proc)) {
-            long_hash_ = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
-            fmgr_info_copy(long_hash_, const_cast<FmgrInfo*>(&entry->hash_extended_proc_finfo), CurrentMemoryContext);
-        }
-    });
+    context_ = pg_call(
+        [] { return AllocSetContextCreate(CurrentMemoryContext, "btml distinct values", ALLOCSET_DEFAULT_SIZES); });
 }
 
 uint32_t DatumDictionary::number(Datum value) {
     const auto next = static_cast<uint32_t>(values_.size());
-    const uint32_t hash = DatumGetUInt32(FunctionCall1Coll(hash_, collation_, value));
+    const uint32_t hash = DatumGetUInt32(FunctionCall1Coll(&type_->hash_proc_finfo, collation_, value));
     const uint32_t number = index_.find_or_add(hash, next, [&](uint32_t other) {
-        return DatumGetBool(FunctionCall2Coll(equal_, collation_, values_[other], value));
+        return DatumGetBool(FunctionCall2Coll(&type_->eq_opr_finfo, collation_, values_[other], value));
     });
     if (number == next) {
-        if (!by_value_) held_.grow(datumGetSize(value, by_value_, length_));
+        if (!type_->typbyval) held_.grow(datumGetSize(value, false, type_->typlen));
         const MemoryContext before = MemoryContextSwitchTo(context_);
-        values_.push_back(datumCopy(value, by_value_, length_));
+        values_.push_back(datumCopy(value, type_->typbyval, type_->typlen));
         MemoryContextSwitchTo(before);
     }
     return number;
 }
 
 uint64_t DatumDictionary::hash(Datum value) const {
-    if (!long_hash_) return DatumGetUInt32(FunctionCall1Coll(hash_, collation_, value));
-    return DatumGetUInt64(FunctionCall2Coll(long_hash_, collation_, value, Int64GetDatum(0)));
+    if (!OidIsValid(type_->hash_extended_proc))
+        return DatumGetUInt32(FunctionCall1Coll(&type_->hash_proc_finfo, collation_, value));
+    return DatumGetUInt64(FunctionCall2Coll(&type_->hash_extended_proc_finfo, collation_, value, Int64GetDatum(0)));
 }
 
 KeyDictionary::KeyDictionary(MemoryBudget& budget, const KeyType& type)
@@ -65,81 +53,66 @@ KeyDictionary::KeyDictionary(MemoryBudget& budget, const KeyType& type)
     if (kind_ == KeyKind::generic) generic_ = std::make_unique<DatumDictionary>(budget, type.type, type.collation);
 }
 
-static int64_t integer_of(Datum value, Oid type) {
-    switch (type) {
-    case INT2OID:
-        return DatumGetInt16(value);
-    case INT4OID:
-        return DatumGetInt32(value);
-    default:
-        return DatumGetInt64(value);
-    }
-}
+KeyDictionary::KeyDictionary(MemoryBudget& budget, const LabelRule& rule)
+    : kind_(rule.kind == LabelKind::enumeration ? KeyKind::by_value : KeyKind::bytes),
+      label_(rule),
+      contents_(budget, "the contents of join keys"),
+      integers_(budget),
+      texts_(budget) {}
 
 // −0 equals 0, and every NaN every other.
-static int64_t real_bits(Datum value, Oid type) {
-    double number = type == FLOAT4OID ? static_cast<double>(DatumGetFloat4(value)) : DatumGetFloat8(value);
+static int64_t real_bits(double number) {
     if (number == 0) number = 0;
     return std::bit_cast<int64_t>(from_sql(number));
 }
 
 // A Datum's bytes beyond the length of its type may be anything.
-static int64_t value_bits(Datum value, Oid type) {
+int64_t key_word(Datum value, Oid type) {
     switch (type) {
+    case INT2OID:
+        return DatumGetInt16(value);
+    case INT8OID:
     case TIMEOID:
     case TIMESTAMPOID:
     case TIMESTAMPTZOID:
         return DatumGetInt64(value);
+    case FLOAT4OID:
+        return real_bits(static_cast<double>(DatumGetFloat4(value)));
+    case FLOAT8OID:
+        return real_bits(DatumGetFloat8(value));
+    case OIDOID:
+        return DatumGetObjectId(value);
     case BOOLOID:
         return DatumGetBool(value);
     case CHAROID:
         return DatumGetChar(value);
-    default: // date, oid, enum
+    default: // int4, date, enum
         return DatumGetInt32(value);
     }
 }
 
-int64_t key_word(Datum value, Oid type) {
-    switch (type) {
-    case INT2OID:
-    case INT4OID:
-    case INT8OID:
-        return integer_of(value, type);
-    case FLOAT4OID:
-    case FLOAT8OID:
-        return real_bits(value, type);
-    case OIDOID:
-        return DatumGetObjectId(value);
-    default:
-        return value_bits(value, type);
-    }
-}
-
 Key KeyDictionary::number(Datum value, Oid type) {
-    switch (kind_) {
-    case KeyKind::integer:
-        return integers_.number(integer_of(value, type));
-    case KeyKind::real:
-        return integers_.number(real_bits(value, type));
-    case KeyKind::by_value:
-        return integers_.number(value_bits(value, type));
-    case KeyKind::bytes:
-        return texts_.number(bytes_of(value, type));
-    case KeyKind::generic:
-        break;
-    }
-    return generic_->number(value);
+    if (generic_) return generic_->number(value);
+    if (kind_ != KeyKind::bytes) return integers_.number(key_word(value, type));
+    return texts_.number(label_ ? label_of(value, *label_) : bytes_of(value, type));
 }
 
 Datum KeyDictionary::value(Key key, Oid type) const {
     return bytes_datum(texts_.text(key), type);
 }
 
+std::string_view KeyDictionary::label(Key key) const {
+    if (kind_ == KeyKind::bytes) return texts_.text(key);
+    const Datum value = ObjectIdGetDatum(static_cast<Oid>(integers_.values()[key]));
+    return pg_call([=, this] { return label_of(value, *label_); });
+}
+
+size_t KeyDictionary::size() const {
+    return generic_ ? generic_->values().size() : kind_ == KeyKind::bytes ? texts_.size() : integers_.values().size();
+}
+
 uint64_t KeyDictionary::content(Key key) const {
-    if (label_) {
-        const auto value = static_cast<Oid>(integers_.values()[key]);
-        return relational::hash_bytes(pg_call([=, this] { return label_of(ObjectIdGetDatum(value), *label_); }));
-    }
+    if (label_) return relational::hash_bytes(label(key));
     if (generic_) {
         const Datum value = generic_->values()[key];
         return pg_call([&] { return generic_->hash(value); });
@@ -149,12 +122,9 @@ uint64_t KeyDictionary::content(Key key) const {
 }
 
 const Buffer<uint64_t>& KeyDictionary::contents(RunContext& context) {
-    const size_t keys = generic_                  ? generic_->values().size()
-                        : kind_ == KeyKind::bytes ? texts_.size()
-                                                  : integers_.values().size();
     const size_t known = contents_.size();
-    contents_.resize(keys);
-    context.for_each(keys - known, 20,
+    contents_.resize(size());
+    context.for_each(size() - known, 20,
                      [&](size_t i) { contents_[known + i] = mix64(content(static_cast<Key>(known + i))); });
     return contents_;
 }

@@ -26,26 +26,31 @@ class DatumDictionary {
     Buffer<Datum> values_;
     MemoryContext context_; // holds copies of values passed by reference
     Reservation held_;      // of context_
-    FmgrInfo *hash_, *equal_;
-    FmgrInfo* long_hash_; // null: the type has none
+    TypeCacheEntry* type_;  // which lasts as long as the session
     Oid collation_;
-    int16 length_;
-    bool by_value_;
 };
 
-// Keys of one join attribute (or of one pair of columns of a left join), numbered alike in every table.
+// Distinct values of a column, or of the columns of one join attribute (or of one pair of columns of a left join),
+// numbered alike in every table.
 class KeyDictionary {
   public:
     // Bytes of a value beside its own: where it is, and the slot that it is found by.
     static constexpr size_t entry_bytes = 16;
 
     KeyDictionary(MemoryBudget& budget, const KeyType& type);
+    // Of the labels of values.
+    KeyDictionary(MemoryBudget& budget, const LabelRule& rule);
 
+    size_t size() const;
     // Inside pg_call only: may ereport.
     relational::Key number(Datum value, Oid type);
     // Inside pg_call only: the value of a key, of a type that compares as the keys do, in the current memory context.
     // Of kind bytes.
     Datum value(relational::Key key, Oid type) const;
+    // The value of a key of kind generic, which lasts as long as the dictionary.
+    Datum generic_value(relational::Key key) const { return generic_->values()[key]; }
+    // The label of a key, of a dictionary of labels. It lasts until the next call.
+    std::string_view label(relational::Key key) const;
     // A hash of each key's value, by key: of an enum's label, not of its number.
     const Buffer<uint64_t>& contents(RunContext& context);
 
@@ -53,7 +58,7 @@ class KeyDictionary {
     uint64_t content(relational::Key key) const;
 
     KeyKind kind_;
-    std::optional<LabelRule> label_; // of an enum
+    std::optional<LabelRule> label_; // of an enum, whose label is looked up once, or of labels that are the values
     Buffer<uint64_t> contents_;
     IntegerDictionary integers_;
     TextDictionary texts_;

@@ -70,6 +70,13 @@ bool FitArguments::is_given(const char* name) const {
     return call_.has(name) && !call_.is_null(name);
 }
 
+template <class Of>
+auto FitArguments::member(const char* name, const Of& of) const -> std::optional<decltype(of(JsonOption()))> {
+    const JsonOption* const given = find(name);
+    if (!given || given->is_null) return std::nullopt;
+    return of(*given);
+}
+
 template <class T>
 std::optional<T> FitArguments::one_of(const char* name, std::optional<T> argument, std::optional<T> member) {
     if (argument && member && *argument != *member) refuse_two_values(name, text_of(*argument), text_of(*member));
@@ -77,21 +84,16 @@ std::optional<T> FitArguments::one_of(const char* name, std::optional<T> argumen
 }
 
 std::optional<std::string> FitArguments::column(const char* name) const {
-    const JsonOption* const given = find(name);
-    return one_of(name, call_.optional_column(name),
-                  given && !given->is_null ? std::optional(column_of(*given)) : std::nullopt);
+    return one_of(name, call_.optional_column(name), member(name, column_of));
 }
 
 std::optional<std::vector<std::string>> FitArguments::columns(const char* name) const {
-    const JsonOption* const given = find(name);
-    return one_of(name, call_.optional_columns(name),
-                  given && !given->is_null ? std::optional(columns_of(*given)) : std::nullopt);
+    return one_of(name, call_.optional_columns(name), member(name, columns_of));
 }
 
 std::optional<std::string> FitArguments::text(const char* name) const {
-    const JsonOption* const given = find(name);
     return one_of(name, is_given(name) ? std::optional(call_.string(name)) : std::nullopt,
-                  given && !given->is_null ? std::optional(given->text) : std::nullopt);
+                  member(name, [](const JsonOption& given) { return given.text; }));
 }
 
 std::optional<std::string> FitArguments::source(const char* name) const {
@@ -102,9 +104,8 @@ std::optional<std::string> FitArguments::source(const char* name) const {
 }
 
 std::optional<std::string> FitArguments::json(const char* name, const char* valid) const {
-    const JsonOption* const given = find(name);
     return one_of(name, is_given(name) ? std::optional(json_text(call_.datum(name))) : std::nullopt,
-                  given && !given->is_null ? std::optional(given->json(valid)) : std::nullopt);
+                  member(name, [=](const JsonOption& given) { return given.json(valid); }));
 }
 
 bool FitArguments::boolean(const char* name) const {

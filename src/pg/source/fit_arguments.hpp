@@ -69,6 +69,9 @@ class FitArguments {
     bool is_given(const char* name) const; // in the call
     [[noreturn]] static void refuse_two_values(const char* name, const std::string& argument,
                                                const std::string& member);
+    // Returns what of() makes of the member, nothing where it is NULL or not given.
+    template <class Of>
+    auto member(const char* name, const Of& of) const -> std::optional<decltype(of(JsonOption()))>;
     template <class T>
     static std::optional<T> one_of(const char* name, std::optional<T> argument, std::optional<T> member);
 

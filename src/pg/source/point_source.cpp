@@ -266,22 +266,10 @@ class PointSource::PointSink : public RowSink {
     NumberColumn value_{source_.values_.name.c_str()}, weight_{source_.weight_.name.c_str()};
 };
 
-// Points may be read several times.
-void PointSource::tell_of_rounded(const PointSink& sink) const {
-    if (!has_told_of_rounded_) has_told_of_rounded_ = sink.tell_of_rounded();
-}
-
-uint64_t PointSource::read(const Take& take, RunContext& context) const {
+uint64_t PointSource::read(const Take& take, RunContext& context, std::optional<uint64_t> block_seed) const {
     PointSink sink(*this, take);
-    const uint64_t rows = source_.read_rows(sink, "reading points", context);
-    tell_of_rounded(sink);
-    return rows;
-}
-
-uint64_t PointSource::read_blocks(const Take& take, uint64_t seed, RunContext& context) const {
-    PointSink sink(*this, take);
-    const uint64_t rows = source_.read_blocks(sink, "reading points", seed, context);
-    tell_of_rounded(sink);
+    const uint64_t rows = source_.read_rows(sink, "reading points", context, block_seed);
+    if (!has_told_of_rounded_) has_told_of_rounded_ = sink.tell_of_rounded(); // points may be read several times
     return rows;
 }
 

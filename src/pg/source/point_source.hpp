@@ -47,9 +47,8 @@ class PointSource {
     // Gives each row to `take`; returns their number. Can be called again, to read anew. Errors: null_value and
     // out_of_range for a NULL, NaN or infinite number, wrong_type for arrays of more than one dimension,
     // invalid_argument for an empty array and for arrays of different lengths, naming row and column.
-    uint64_t read(const Take& take, RunContext& context) const;
-    // Does the same in a random order of the table's blocks; errors as block_queries.
-    uint64_t read_blocks(const Take& take, uint64_t seed, RunContext& context) const;
+    // block_seed: in a random order of the table's blocks; errors as block_queries.
+    uint64_t read(const Take& take, RunContext& context, std::optional<uint64_t> block_seed = {}) const;
 
   private:
     class PointSink;
@@ -62,7 +61,6 @@ class PointSource {
         ArrayRule array;
     };
 
-    void tell_of_rounded(const PointSink& sink) const;
     void find_parts();
     void find_coordinates();
     void tell_of_left_out(const std::string& array, const std::vector<std::string>& others) const;

@@ -70,24 +70,17 @@ void keep_true(relational::Join& join, const ColumnRef& place, RunContext& conte
 } // namespace
 
 PointTexts::PointTexts(const DataColumn& column, const RowId* ids, uint64_t rows, RunContext& context)
-    : codes_(context.memory(), "texts of points", rows),
-      bytes_(context.memory(), "texts of points"),
-      begins_(context.memory(), "texts of points") {
+    : codes_(context.memory(), "texts of points", rows), texts_(context.memory()) {
     // Holds 1 for the column's texts that rows have, then their new numbers.
     Buffer<uint32_t> numbers(context.memory(), "texts of points", column.categories.size(), uint32_t{0});
     context.for_each(rows, 1, [&](uint64_t row) {
         const uint32_t code = codes_[row] = column.codes[ids ? ids[row] : row];
         if (code != DataColumn::null_code) numbers[code] = 1;
     });
-    begins_.push_back(0);
     context.for_each(numbers.size(), 1, [&](uint64_t code) {
         if (numbers[code] == 0) return;
-        const std::string& text = column.categories[code];
-        numbers[code] = static_cast<uint32_t>(begins_.size() - 1);
-        bytes_.reserve(bytes_.size() + text.size());
-        for (const char c : text) bytes_.append_reserved(c);
-        begins_.push_back(bytes_.size());
-        context.worked(text.size());
+        numbers[code] = texts_.number(column.categories[code]);
+        context.worked(column.categories[code].size());
     });
     context.for_each(rows, 1, [&](uint64_t row) {
         codes_[row] = codes_[row] == DataColumn::null_code ? null_code : numbers[codes_[row]];

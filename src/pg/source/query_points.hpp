@@ -1,7 +1,7 @@
 // Points to predict at, read from a source: features by name, and an optional column `id`.
 #pragma once
 
-#include "core/base/buffer.hpp"
+#include "core/data/dictionary.hpp"
 #include "core/data/feature.hpp"
 #include "core/explanation/explanation_options.hpp"
 #include "core/numbers/number.hpp"
@@ -30,9 +30,7 @@ class PointTexts {
 
     // Nothing for NULL.
     std::optional<std::string_view> operator[](uint64_t row) const {
-        if (codes_[row] == null_code) return {};
-        const uint64_t begin = begins_[codes_[row]];
-        return std::string_view(bytes_.data() + begin, begins_[codes_[row] + 1] - begin);
+        return codes_[row] == null_code ? std::nullopt : std::optional(texts_.text(codes_[row]));
     }
     // Returns the same number for the same text, in the order of the column's categories; for NULL the last.
     uint32_t code(uint64_t row) const { return codes_[row]; }
@@ -41,8 +39,7 @@ class PointTexts {
 
   private:
     Buffer<uint32_t> codes_;
-    Buffer<char> bytes_;      // of all texts, one after the other
-    Buffer<uint64_t> begins_; // by code, and the end of the last
+    TextDictionary texts_;
 };
 
 class QueryPoints {

@@ -8,20 +8,13 @@ namespace {
 
 constexpr uint64_t rows_of_fetch = 1024; // for which room is made at once
 
-uint32_t label_code(const ColumnSink& sink, Datum value) {
-    if (sink.enums) return sink.enums->number(static_cast<int64_t>(DatumGetObjectId(value)));
-    return sink.labels->number(label_of(value, sink.label));
-}
+static_assert(relational::null_key == relational::DataColumn::null_code);
 
 void append(const ColumnSink& sink, Datum value, bool null, NumberColumn& column) {
     if (sink.numbers)
         sink.numbers->append_reserved(null ? null_number : to_number(value, sink.number, &column, sink.time_cast));
-    else if (sink.keys)
-        sink.keys->append_reserved(null ? relational::null_key : sink.dictionary->number(value, sink.type));
-    else if (null)
-        sink.codes->append_reserved(relational::DataColumn::null_code);
     else
-        sink.codes->append_reserved(sink.datums ? sink.datums->number(value) : label_code(sink, value));
+        sink.codes->append_reserved(null ? relational::null_key : sink.dictionary->number(value, sink.type));
 }
 
 class Columns : public RowSink {
@@ -62,8 +55,6 @@ class Columns : public RowSink {
         for (const ColumnSink& sink : sinks_) {
             if (sink.numbers)
                 sink.numbers->reserve(sink.numbers->size() + rows);
-            else if (sink.keys)
-                sink.keys->reserve(sink.keys->size() + rows);
             else
                 sink.codes->reserve(sink.codes->size() + rows);
         }

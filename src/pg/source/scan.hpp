@@ -8,24 +8,19 @@
 
 namespace btml::pg {
 
-// Says where one column of the query's result goes. Exactly one of keys, numbers and codes is set.
+// Says where one column of the query's result goes: as numbers, or else as codes of a dictionary, which are keys or
+// those of a DataColumn.
 struct ColumnSink {
     int position = 0; // in the query's result, from 0
     Oid type = InvalidOid;
 
     KeyDictionary* dictionary = nullptr;
-    Buffer<relational::Key>* keys = nullptr;
+    Buffer<uint32_t>* codes = nullptr;
 
     const char* name = ""; // of the source's column
     NumberKind number = NumberKind::none;
     PGFunction time_cast = nullptr; // before it becomes a number
     Buffer<double>* numbers = nullptr;
-
-    LabelRule label;
-    TextDictionary* labels = nullptr;
-    IntegerDictionary* enums = nullptr; // in the place of labels: an enum's label is looked up once, not in every row
-    DatumDictionary* datums = nullptr;  // groups
-    Buffer<uint32_t>* codes = nullptr;
 };
 
 // Plans and runs the query in the active snapshot and appends every row to the sinks and, where there is one, to

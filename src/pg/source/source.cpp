@@ -84,18 +84,25 @@ DataColumn empty_column(const char* name, DataColumn::Kind kind, MemoryBudget& b
 // One column that is carried along: its data and what is needed to finish it.
 struct CategoryColumn {
     int table, column;
-    LabelRule label;
     CategoryOrder is_less;
-    std::unique_ptr<TextDictionary> labels;
-    std::unique_ptr<IntegerDictionary> enums; // their values, in the place of labels
+    KeyDictionary* labels;
 };
 
-// The columns of one base relation's query.
+// A column that is carried along, or a total.
+struct PendingColumn {
+    const SourceOutput* output; // null: a total
+    ColumnSink sink;            // without its place in memory
+};
+
+// One base relation's query, and where its columns go.
 struct TableQuery {
     const SourceRelation* relation;
     List* expressions = NIL;
     List* null_row = NIL; // what each is in a row without a match
-    std::vector<ColumnSink> sinks = {};
+    bool is_grouped = false;
+    std::vector<ColumnSink> keys = {};
+    std::vector<PendingColumn> columns = {}; // those of the loaded table
+    std::vector<KeptColumn> kept = {};
 
     // Returns the place of the expression in the query's result.
     int add(Node* expression, const SourceOutput* output, int output_number) {
@@ -113,13 +120,11 @@ struct TableQuery {
 class Reading {
   public:
     Reading(const SourceAnalysis& analysis, RunContext& context) : analysis_(analysis), context_(context) {
-        const size_t tables = static_cast<size_t>(list_length(analysis.relations));
-        tables_.resize(tables);
-        kept_.resize(tables);
-        columns_.resize(tables);
-        kept_columns_.resize(tables);
-        key_columns_.resize(tables);
-        totals_.resize(tables);
+        for (const SourceRelation* const relation : items<const SourceRelation>(analysis.relations))
+            queries_.push_back({relation});
+        tables_.resize(queries_.size());
+        kept_.resize(queries_.size());
+        prepare_keys();
     }
 
     void add_request(const ColumnRequest& request);
@@ -127,99 +132,88 @@ class Reading {
     LoadedSource run(RowContents contents);
 
   private:
-    struct PendingColumn {
-        const SourceOutput* output;
-        int number; // of the output
-        ReadAs as;
-        ColumnSink sink;
-    };
-    using PendingKey = std::pair<Node*, ColumnSink>; // an expression, and where its values go
-
     void prepare_keys();
-    KeyDictionary* dictionary(const KeyType& type);
+    KeyDictionary* dictionary(const auto& type);
     void add_key(int table, const SourceKey* key, KeyDictionary* dictionary, Buffer<Key>* values);
+    int add_column(int table, const SourceOutput* output, const char* name, const ColumnSink& sink);
     void read_tables(RowContents contents);
     void read_table(int table);
-    void add_keys(int table, TableQuery& query);
-    void add_columns(int table, TableQuery& query);
-    void add_totals(int table, TableQuery& query);
-    void add_kept_columns(int table, TableQuery& query);
+    std::vector<ColumnSink> sinks_of(int table);
     void read_null_row(int table);
-    void keep_null_row(int table, const TableQuery& query);
+    void keep_null_row(int table);
     void number_rows(int table);
     void read_contents(int table, bool distinct);
     void finish_categories();
     void hold_labels(uint64_t bytes);
-    std::string label(const CategoryColumn& column, uint32_t number);
 
     const SourceAnalysis& analysis_;
     RunContext& context_;
     std::vector<relational::Table> tables_;
     std::vector<relational::LeftJoin> left_joins_;
     std::vector<relational::ColumnRef> places_, total_places_;
-    std::vector<std::unique_ptr<DatumDictionary>> group_values_;
+    std::vector<std::unique_ptr<KeyDictionary>> group_values_;
     std::vector<std::unique_ptr<KeptRows>> kept_;
-    std::vector<std::vector<PendingColumn>> columns_;      // by table
-    std::vector<std::vector<PendingColumn>> kept_columns_; // by table
-    std::vector<std::vector<PendingKey>> key_columns_;     // by table
-    std::vector<List*> totals_;                            // by table
+    std::vector<TableQuery> queries_; // by table
     std::vector<CategoryColumn> categories_;
     std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
 };
 
+// Returns its number.
+int Reading::add_column(int table, const SourceOutput* output, const char* name, const ColumnSink& sink) {
+    queries_[table].columns.push_back({output, sink});
+    const auto kind = sink.dictionary ? DataColumn::Kind::category : DataColumn::Kind::number;
+    tables_[table].columns.push_back(empty_column(name, kind, context_.memory()));
+    return static_cast<int>(tables_[table].columns.size()) - 1;
+}
+
 void Reading::add_request(const ColumnRequest& request) {
     const auto* const output = items<const SourceOutput>(analysis_.outputs)[request.output];
     const Oid type = pg_call([=] { return getBaseType(output->type); });
-    if (request.as == ReadAs::as_is) {
-        std::vector<PendingColumn>& kept = kept_columns_[output->relation];
-        places_.push_back({output->relation, static_cast<int>(kept.size())});
-        kept.push_back({output, request.output, request.as, {}});
-        return;
-    }
-    std::vector<PendingColumn>& columns = columns_[output->relation];
-    const int column = static_cast<int>(columns.size());
-    places_.push_back({output->relation, column});
+    const int table = output->relation;
+    TableQuery& query = queries_[table];
     ColumnSink sink;
+    sink.position = query.add(output->expression, output, request.output);
     sink.type = type;
     sink.name = output->name;
-    MemoryBudget& budget = context_.memory();
+    if (request.as == ReadAs::as_is) {
+        places_.push_back({table, static_cast<int>(query.kept.size())});
+        query.kept.push_back({sink.position, output->type, output->typmod});
+        return;
+    }
     if (request.as == ReadAs::number) {
         sink.number = number_kind(type);
         sink.time_cast = request.time_cast;
     } else if (request.as == ReadAs::group) {
-        group_values_.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
-        sink.datums = group_values_.back().get();
+        const KeyType group{KeyKind::generic, type, output->collation};
+        group_values_.push_back(std::make_unique<KeyDictionary>(context_.memory(), group));
+        sink.dictionary = group_values_.back().get();
     } else {
         const bool is_text = request.as == ReadAs::text;
-        CategoryColumn category{output->relation,
-                                column,
-                                pg_call([=] {
-                                    return is_text ? label_rule(type, CurrentMemoryContext)
-                                                   : category_rule(type, CurrentMemoryContext);
-                                }),
-                                CategoryOrder(stored_type_name(type)),
-                                {},
-                                {}};
-        if (category.label.kind == LabelKind::enumeration)
-            category.enums = std::make_unique<IntegerDictionary>(budget);
-        else
-            category.labels = std::make_unique<TextDictionary>(budget);
-        sink.label = category.label;
-        sink.labels = category.labels.get();
-        sink.enums = category.enums.get();
-        categories_.push_back(std::move(category));
+        sink.dictionary = dictionary(pg_call([=] {
+            return is_text ? label_rule(type, CurrentMemoryContext) : category_rule(type, CurrentMemoryContext);
+        }));
     }
-    columns.push_back({output, request.output, request.as, sink});
+    const int column = add_column(table, output, output->name, sink);
+    places_.push_back({table, column});
+    if (request.as == ReadAs::category || request.as == ReadAs::text)
+        categories_.push_back({table, column, CategoryOrder(stored_type_name(type)), sink.dictionary});
 }
 
 // After all requests.
 void Reading::group(const GroupedRelation& grouped) {
-    totals_[grouped.relation] = grouped.totals;
-    const auto first = static_cast<int>(columns_[grouped.relation].size());
-    for (int i = 0; i < list_length(grouped.totals); i++) total_places_.push_back({grouped.relation, first + i});
+    TableQuery& query = queries_[grouped.relation];
+    query.is_grouped = true;
+    for (Node* const total : items<Node>(grouped.totals)) {
+        ColumnSink sink;
+        sink.position = query.add(total, nullptr, -1);
+        sink.type = FLOAT8OID;
+        sink.number = NumberKind::float8;
+        total_places_.push_back({grouped.relation, add_column(grouped.relation, nullptr, "total", sink)});
+    }
 }
 
-KeyDictionary* Reading::dictionary(const KeyType& type) {
+// type: of keys, or the rule of labels.
+KeyDictionary* Reading::dictionary(const auto& type) {
     dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
     return dictionaries_.back().get();
 }
@@ -228,8 +222,9 @@ void Reading::add_key(int table, const SourceKey* key, KeyDictionary* dictionary
     ColumnSink sink;
     sink.type = pg_call([=] { return getBaseType(exprType(key->expression)); });
     sink.dictionary = dictionary;
-    sink.keys = values;
-    key_columns_[table].emplace_back(key->expression, sink);
+    sink.codes = values;
+    sink.position = queries_[table].add(key->expression, nullptr, -1);
+    queries_[table].keys.push_back(sink);
 }
 
 // Gives each join attribute and each pair of keys of a left join its dictionary, and each key its column.
@@ -272,75 +267,29 @@ Query* with_columns(const SourceRelation* relation, List* expressions) {
     return query;
 }
 
-void Reading::add_keys(int table, TableQuery& query) {
-    for (auto& [expression, sink] : key_columns_[table]) {
-        sink.position = query.add(expression, nullptr, -1);
-        query.sinks.push_back(sink);
-    }
-}
-
-void Reading::add_columns(int table, TableQuery& query) {
-    relational::Table& loaded = tables_[table];
-    MemoryBudget& budget = context_.memory();
-    loaded.columns.reserve(columns_[table].size() +
-                           static_cast<size_t>(list_length(totals_[table]))); // sinks point there
-    for (const PendingColumn& column : columns_[table])
-        loaded.columns.push_back(
-            empty_column(column.output->name,
-                         column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category, budget));
-    for (size_t i = 0; i < columns_[table].size(); i++) {
-        const PendingColumn& column = columns_[table][i];
-        ColumnSink sink = column.sink;
-        sink.position = query.add(column.output->expression, column.output, column.number);
-        if (column.as == ReadAs::number)
-            sink.numbers = &loaded.columns[i].numbers;
+std::vector<ColumnSink> Reading::sinks_of(int table) {
+    std::vector<ColumnSink> sinks = queries_[table].keys;
+    for (size_t i = 0; i < queries_[table].columns.size(); i++) {
+        ColumnSink& sink = sinks.emplace_back(queries_[table].columns[i].sink);
+        if (sink.dictionary)
+            sink.codes = &tables_[table].columns[i].codes;
         else
-            sink.codes = &loaded.columns[i].codes;
-        query.sinks.push_back(sink);
+            sink.numbers = &tables_[table].columns[i].numbers;
     }
-}
-
-void Reading::add_totals(int table, TableQuery& query) {
-    relational::Table& loaded = tables_[table];
-    MemoryBudget& budget = context_.memory();
-    const size_t first = loaded.columns.size();
-    for (int i = 0; i < list_length(totals_[table]); i++)
-        loaded.columns.push_back(empty_column("total", DataColumn::Kind::number, budget));
-    for (int i = 0; i < list_length(totals_[table]); i++) {
-        ColumnSink sink;
-        sink.position = query.add(items<Node>(totals_[table])[i], nullptr, -1);
-        sink.type = FLOAT8OID;
-        sink.number = NumberKind::float8;
-        sink.numbers = &loaded.columns[first + static_cast<size_t>(i)].numbers;
-        query.sinks.push_back(sink);
-    }
-}
-
-void Reading::add_kept_columns(int table, TableQuery& query) {
-    std::vector<KeptColumn> kept;
-    for (const PendingColumn& column : kept_columns_[table]) {
-        const SourceOutput* const output = column.output;
-        kept.push_back({query.add(output->expression, output, column.number), output->type, output->typmod});
-    }
-    if (!kept.empty()) kept_[table] = std::make_unique<KeptRows>(kept, context_.memory());
+    return sinks;
 }
 
 void Reading::read_table(int table) {
-    const auto* const relation = items<const SourceRelation>(analysis_.relations)[table];
+    const TableQuery& query = queries_[table];
     relational::Table& loaded = tables_[table];
-    loaded.name = relation->name;
-    TableQuery query{relation};
-    add_keys(table, query);
-    add_columns(table, query);
-    add_totals(table, query);
-    add_kept_columns(table, query);
-    const bool is_grouped = totals_[table] != NIL;
+    loaded.name = query.relation->name;
+    if (!query.kept.empty()) kept_[table] = std::make_unique<KeptRows>(query.kept, context_.memory());
     const Query* const tree = pg_call([&] {
-        Query* const made = with_columns(relation, query.expressions);
-        if (is_grouped) group_by_columns(made);
+        Query* const made = with_columns(query.relation, query.expressions);
+        if (query.is_grouped) group_by_columns(made);
         return made;
     });
-    loaded.rows = scan(tree, analysis_.text, relation->name, query.sinks, kept_[table].get(), context_);
+    loaded.rows = scan(tree, analysis_.text, query.relation->name, sinks_of(table), kept_[table].get(), context_);
     for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
     for (DataColumn& column : loaded.columns) {
         column.numbers.shrink_to_fit();
@@ -349,7 +298,7 @@ void Reading::read_table(int table) {
     read_null_row(table);
     if (!kept_[table]) return;
     number_rows(table);
-    keep_null_row(table, query);
+    keep_null_row(table);
 }
 
 // Names the column, or the table, in errors of values in a row without a match.
@@ -388,32 +337,31 @@ Query* query_without_tables(List* expressions) {
 // whether there is such a row.
 void Reading::read_null_row(int table) {
     relational::Table& loaded = tables_[table];
-    const std::vector<PendingColumn>& columns = columns_[table];
+    const std::vector<PendingColumn>& columns = queries_[table].columns;
     for (size_t i = 0; i < columns.size(); i++) {
-        Node* const expression = columns[i].output->null_row;
+        Node* const expression = columns[i].output ? columns[i].output->null_row : nullptr;
         if (!expression) continue;
         const Query* const query = pg_call([=] { return query_without_tables(list_make1(expression)); });
         Buffer<double> number(context_.memory(), "columns of the source");
         Buffer<uint32_t> code(context_.memory(), "columns of the source");
         ColumnSink sink = columns[i].sink;
-        if (columns[i].as == ReadAs::number)
-            sink.numbers = &number;
-        else
-            sink.codes = &code;
+        sink.position = 0;
+        sink.numbers = sink.dictionary ? nullptr : &number;
+        sink.codes = sink.dictionary ? &code : nullptr;
         const NullRowContext error_context(format("column \"%s\"", columns[i].output->name));
         scan(query, analysis_.text, loaded.name.c_str(), {sink}, nullptr, context_);
-        if (columns[i].as == ReadAs::number)
-            loaded.columns[i].null_row_number = number[0];
-        else
+        if (sink.dictionary)
             loaded.columns[i].null_row_code = code[0];
+        else
+            loaded.columns[i].null_row_number = number[0];
     }
 }
 
 // The row that stands for "no match" is kept behind those that were read.
-void Reading::keep_null_row(int table, const TableQuery& query) {
+void Reading::keep_null_row(int table) {
     const std::vector<relational::LeftJoin>& joins = left_joins_;
     if (std::none_of(joins.begin(), joins.end(), [=](const auto& join) { return join.right == table; })) return;
-    const Query* const tree = pg_call([&] { return query_without_tables(query.null_row); });
+    const Query* const tree = pg_call([&] { return query_without_tables(queries_[table].null_row); });
     const relational::Table& loaded = tables_[table];
     const NullRowContext error_context("table " + loaded.name);
     scan(tree, analysis_.text, loaded.name.c_str(), {}, kept_[table].get(), context_);
@@ -439,14 +387,14 @@ void Reading::read_contents(int table, bool distinct) {
     const auto mix = [&](const auto& bits_of) {
         context_.for_each(loaded.rows, 1, [&](uint64_t row) { content[row] = mix64(content[row] ^ bits_of(row)); });
     };
-    for (const auto& [expression, sink] : key_columns_[table]) {
+    for (const ColumnSink& sink : queries_[table].keys) {
         const Buffer<uint64_t>& contents = sink.dictionary->contents(context_);
-        mix([&, &keys = *sink.keys](uint64_t row) {
+        mix([&, &keys = *sink.codes](uint64_t row) {
             const Key value = keys[row];
             return value == relational::null_key ? null_content : contents[value];
         });
     }
-    for (size_t i = 0; i < columns_[table].size(); i++) {
+    for (size_t i = 0; i < queries_[table].columns.size(); i++) {
         const DataColumn& column = loaded.columns[i];
         if (column.kind == DataColumn::Kind::number)
             // A negative zero equals the other.
@@ -457,10 +405,7 @@ void Reading::read_contents(int table, bool distinct) {
         else
             mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
     }
-    if (distinct) {
-        relational::RowBlocks blocks(context_, "telling equal rows apart", 2 * loaded.rows);
-        relational::tell_equal_rows_apart(content, blocks);
-    }
+    if (distinct) relational::tell_equal_rows_apart(content, context_);
     loaded.content = std::move(content);
 }
 
@@ -470,50 +415,31 @@ void Reading::hold_labels(uint64_t bytes) {
     context_.memory().acquire(2 * bytes, "labels of categories");
 }
 
-std::string Reading::label(const CategoryColumn& column, uint32_t number) {
-    if (column.labels) {
-        const std::string_view text = column.labels->text(number);
-        hold_labels(text.size());
-        return std::string(text);
-    }
-    const Datum value = ObjectIdGetDatum(static_cast<Oid>(column.enums->values()[number]));
-    return std::string(pg_call([&] { return label_of(value, column.label); }));
-}
-
 // Codes in the order of first appearance become codes in that of the labels, so that the order of rows
 // leaves no trace.
 void Reading::finish_categories() {
     for (const CategoryColumn& category : categories_) {
         DataColumn& column = tables_[category.table].columns[category.column];
-        const size_t count = category.labels ? category.labels->size() : category.enums->values().size();
-        std::vector<std::string> labels;
+        const auto count = static_cast<uint32_t>(category.labels->size());
         hold_labels(count * sizeof(std::string));
-        labels.reserve(count);
-        for (size_t i = 0; i < count; i++) {
-            context_.worked(label_work);
-            labels.push_back(label(category, static_cast<uint32_t>(i)));
-        }
-        std::vector<uint32_t> order(count), rank(count);
-        std::iota(order.begin(), order.end(), 0U);
-        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-            context_.worked(label_work);
-            return category.is_less(labels[a], labels[b]);
-        });
         column.categories.reserve(count);
         for (uint32_t i = 0; i < count; i++) {
             context_.worked(label_work);
-            rank[order[i]] = i;
-            column.categories.push_back(std::move(labels[order[i]]));
+            const std::string_view label = category.labels->label(i);
+            hold_labels(label.size());
+            column.categories.emplace_back(label);
         }
-        context_.for_each(column.codes.size(), 1, [&](size_t row) {
-            if (uint32_t& code = column.codes[row]; code != DataColumn::null_code) code = rank[code];
+        std::vector<uint32_t> order(count);
+        std::iota(order.begin(), order.end(), 0U);
+        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+            context_.worked(label_work);
+            return category.is_less(column.categories[a], column.categories[b]);
         });
-        if (column.null_row_code != DataColumn::null_code) column.null_row_code = rank[column.null_row_code];
+        renumber_categories(column, order, context_);
     }
 }
 
 void Reading::read_tables(RowContents contents) {
-    prepare_keys();
     const int tables = list_length(analysis_.relations);
     for (int table = 0; table < tables; table++) read_table(table);
     finish_categories();
@@ -544,15 +470,12 @@ LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext
     return reading.run(contents);
 }
 
-uint64_t Source::read_rows(RowSink& sink, const char* phase, RunContext& context) const {
+uint64_t Source::read_rows(RowSink& sink, const char* phase, RunContext& context,
+                           std::optional<uint64_t> block_seed) const {
     const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
-    return run_query(relation->query, analysis_->text, sink, phase, context);
-}
-
-uint64_t Source::read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const {
-    const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
+    if (!block_seed) return run_query(relation->query, analysis_->text, sink, phase, context);
     uint64_t rows = 0;
-    for (const Query* query : block_queries(relation->query, seed))
+    for (const Query* query : block_queries(relation->query, *block_seed))
         if (!sink.has_enough()) rows += run_query(query, analysis_->text, sink, phase, context);
     if (rows > 0) require_blocks(relation->query);
     return rows;

@@ -15,7 +15,7 @@ enum class ReadAs {
     number,   // DataColumn of numbers
     category, // DataColumn of codes, its categories in CategoryOrder; the type must have no category_fault()
     text,     // DataColumn of codes, its categories the texts that the session writes
-    group,    // DataColumn of codes into the distinct values, which GroupValues keeps
+    group,    // DataColumn of codes into the distinct values, which LoadedSource::group_values keeps
     as_is,    // column of the table's KeptRows
 };
 
@@ -41,7 +41,7 @@ struct LoadedSource {
     relational::Join join;
     std::vector<relational::ColumnRef> places; // one for each request; of a column kept as it is, that of KeptRows
     std::vector<relational::ColumnRef> totals; // one for each total of grouped relations, in their order
-    std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of groups, in their order
+    std::vector<std::unique_ptr<KeyDictionary>> group_values; // for requests of groups, in their order
     // By table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers of its
     // rows there; the row that stands for "no match" in a left join is the last.
     std::vector<std::unique_ptr<KeptRows>> kept;
@@ -81,10 +81,10 @@ class Source {
     LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context,
                       RowContents contents = RowContents::unread,
                       const std::vector<GroupedRelation>& grouped = {}) const;
-    // Gives each row of a source of_rows(), with all columns, to the sink, anew each time it is called.
-    uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
-    // Does the same in a random order of the table's blocks; errors as block_queries.
-    uint64_t read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const;
+    // Gives each row of a source of_rows(), with all columns, to the sink, anew each time it is called. block_seed: in
+    // a random order of the table's blocks; errors as block_queries.
+    uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context,
+                       std::optional<uint64_t> block_seed = {}) const;
 
   private:
     Source(const std::string& text, bool as_one_query, std::string name);

@@ -56,8 +56,8 @@ struct TrainingJoin {
     std::vector<Timing> timings; // as of LoadedSource
 };
 
-// Errors: wrong_type, invalid_argument, duplicate_column or not_supported naming the column;
-// invalid_argument for a source without rows to train on.
+// Errors: wrong_type, invalid_argument, duplicate_column or not_supported naming the column; invalid_argument for a
+// source without rows to train on.
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context,
                                 RowContents contents = RowContents::unread,
                                 RowContents contents_of_labels = RowContents::unread);

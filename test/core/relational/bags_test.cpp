@@ -98,7 +98,7 @@ TEST(Bags, DuplicatesStayInTheTables) {
     EXPECT_EQ(bag_rows(join, 0), 1U);
     EXPECT_EQ(join.cycles().bags[0].agm_bound, 1);
     EXPECT_EQ(join.count(context), 1'000'000U);
-    for (uint64_t n : join.counts(0, context)) EXPECT_EQ(n, 10'000U);
+    for (uint64_t n : counts_by_row(join, 0, context)) EXPECT_EQ(n, 10'000U);
 }
 
 // What hangs on a cycle is joined after its keys have made the bag smaller, from however far.
@@ -200,8 +200,8 @@ TEST(Bags, AnyMemoryLimit) {
 }
 
 TEST(Bags, CanBeCancelledAnywhere) {
-    PlainJoin plain = cycle_of_grids(3, 42);
-    plain.tables.push_back(grid(2, 3, 42));
+    PlainJoin plain = cycle_of_grids(3, 100);
+    plain.tables.push_back(grid(2, 3, 100));
     uint64_t polls = 0;
     for (bool finished = false; !finished; polls++) {
         ImpatientContext context(polls);
@@ -212,7 +212,7 @@ TEST(Bags, CanBeCancelledAnywhere) {
         }
         EXPECT_EQ(context.memory().used(), 0U);
     }
-    EXPECT_GT(polls, 30U);
+    EXPECT_GT(polls, 10U);
 }
 
 } // namespace

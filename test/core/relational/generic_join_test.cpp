@@ -40,7 +40,6 @@ TEST(SortedRelation, IsTheSetOfCompleteTuples) {
         SCOPED_TRACE(seed);
         Random random(seed);
         QuietContext context;
-        RowBlocks blocks(context, "a test", 0);
         std::vector<KeyTuple> rows;
         RowMask mask(context.memory(), "a test");
         std::set<KeyTuple> expected;
@@ -54,7 +53,7 @@ TEST(SortedRelation, IsTheSetOfCompleteTuples) {
         }
         const Table table = table_of({5, 6, 7}, rows, context.memory());
         Buffer<RowId> tuples(context.memory(), "a test");
-        const SortedRelation sorted = project(table, mask, {7, 5}, context.memory(), blocks, &tuples);
+        const SortedRelation sorted = project(table, mask, {7, 5}, context, &tuples);
         EXPECT_EQ(tuples_of(sorted.columns, sorted.rows), std::vector<KeyTuple>(expected.begin(), expected.end()));
         ASSERT_EQ(tuples.size(), rows.size());
         for (size_t row = 0; row < rows.size(); row++) {
@@ -69,10 +68,9 @@ TEST(SortedRelation, IsTheSetOfCompleteTuples) {
 
 TEST(SortedRelation, NeedsTheAttributes) {
     QuietContext context;
-    RowBlocks blocks(context, "a test", 0);
     const Table table = table_of({5}, {}, context.memory());
     const RowMask mask(context.memory(), "a test");
-    const Caught error = caught([&] { project(table, mask, {6}, context.memory(), blocks); });
+    const Caught error = caught([&] { project(table, mask, {6}, context); });
     EXPECT_EQ(error.code, ErrorCode::internal);
     EXPECT_EQ(error.message, "table \"t\" lacks a join attribute");
 }
@@ -109,10 +107,10 @@ std::vector<KeyTuple> by_brute_force(const std::vector<int>& attributes,
 
 // The tuples with a first value below a bound, then the others; each is found in the rows of the relations, too.
 std::vector<KeyTuple> in_two_parts(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
-                                   Key bound, RowBlocks& blocks, MemoryBudget& memory) {
+                                   Key bound, RunContext& context) {
     std::vector<KeyTuple> tuples;
     for (const auto& [begin, end] : {std::pair(Key{0}, bound), std::pair(bound, null_key)}) {
-        GenericJoin join(attributes, relations, memory, blocks);
+        GenericJoin join(attributes, relations, context);
         join.restrict_first(begin, end);
         join.for_each([&](const JoinedTuples& found) {
             for (uint32_t i = 0; i < found.count; i++) {
@@ -162,7 +160,6 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
         SCOPED_TRACE(seed);
         Random random(seed);
         QuietContext context;
-        RowBlocks blocks(context, "a test", 0);
         const int most = 1 + random.below(4);
         const Key values = static_cast<Key>(2 + random.below(4)), spread = random.chance(0.3) ? 100'000'000 : 1;
         std::vector<std::vector<int>> parts(static_cast<size_t>(1 + random.below(5)));
@@ -185,14 +182,13 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
                     rows[r].back().push_back(static_cast<Key>(random.below(static_cast<int>(values))) * spread);
             }
             const RowMask mask(context.memory(), "a test", rows[r].size(), uint8_t{1});
-            relations.push_back(
-                project(table_of(parts[r], rows[r], context.memory()), mask, parts[r], context.memory(), blocks));
+            relations.push_back(project(table_of(parts[r], rows[r], context.memory()), mask, parts[r], context));
         }
-        GenericJoin join(order, relations, context.memory(), blocks);
+        GenericJoin join(order, relations, context);
         const std::vector<KeyTuple> expected = by_brute_force(order, parts, rows, values, spread);
         expect_written(join, order, relations, expected, context.memory());
         const Key bound = static_cast<Key>(random.below(static_cast<int>(values) + 1)) * spread;
-        EXPECT_EQ(in_two_parts(order, relations, bound, blocks, context.memory()), expected);
+        EXPECT_EQ(in_two_parts(order, relations, bound, context), expected);
         not_empty += !expected.empty();
         if (HasFailure()) return;
     }
@@ -206,7 +202,6 @@ TEST(GenericJoin, ManyLastValues) {
         Random random(seed);
         QuietContext context(1, seed % 5 == 0 ? 1 : uint64_t{1} << 30); // without memory for rows by key, too
         QuietContext roomy;
-        RowBlocks blocks(context, "a test", 0);
         const std::vector<std::vector<int>> parts{{0, 2}, {1, 2}, {0, 1}};
         const Key spread = seed % 3 == 0 ? 100'000 : 1;
         std::vector<std::vector<KeyTuple>> rows(3);
@@ -230,12 +225,11 @@ TEST(GenericJoin, ManyLastValues) {
         std::vector<SortedRelation> relations;
         for (size_t r = 0; r < 3; r++) {
             const RowMask mask(roomy.memory(), "a test", rows[r].size(), uint8_t{1});
-            relations.push_back(
-                project(table_of(parts[r], rows[r], roomy.memory()), mask, parts[r], roomy.memory(), blocks));
+            relations.push_back(project(table_of(parts[r], rows[r], roomy.memory()), mask, parts[r], roomy));
         }
         const std::vector<int> order{0, 1, 2};
-        EXPECT_EQ(in_two_parts(order, relations, 3, blocks, context.memory()), expected);
-        GenericJoin join(order, relations, context.memory(), blocks);
+        EXPECT_EQ(in_two_parts(order, relations, 3, context), expected);
+        GenericJoin join(order, relations, context);
         EXPECT_EQ(join.write(0, UINT64_MAX - 1, {}, {}), expected.size());
         if (HasFailure()) return;
     }
@@ -247,15 +241,13 @@ TEST(GenericJoin, SkewedTriangle) {
     const Key n = 40'000;
     std::vector<KeyTuple> star;
     for (Key i = 0; i < n / 2; i++) star.insert(star.end(), {{0, i}, {i, 0}});
-    RowBlocks blocks(context, "a test", 0);
     const RowMask mask(context.memory(), "a test", star.size(), uint8_t{1});
     std::vector<SortedRelation> relations;
     const std::vector<int> order = attribute_order({{0, 1}, {1, 2}, {2, 0}});
     for (std::vector<int> part : {std::vector<int>{0, 1}, {1, 2}, {0, 2}})
-        relations.push_back(project(table_of(part, star, context.memory()), mask, part, context.memory(), blocks));
+        relations.push_back(project(table_of(part, star, context.memory()), mask, part, context));
     EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
-    EXPECT_EQ(GenericJoin(order, relations, context.memory(), blocks).write(0, n * 3, {}, {}),
-              uint64_t{3} * (n / 2) - 2);
+    EXPECT_EQ(GenericJoin(order, relations, context).write(0, n * 3, {}, {}), uint64_t{3} * (n / 2) - 2);
 }
 
 } // namespace

@@ -176,7 +176,7 @@ TEST(JoinRows, HoldsNoMoreThanItAskedFor) {
 
 TEST(JoinRows, CanBeCancelledAnywhere) {
     QuietContext quiet;
-    const Join join = columnar(product_of({30, 20, 2'000}), quiet);
+    const Join join = columnar(product_of({30, 20, 4'000}), quiet);
     uint64_t polls = 0;
     for (bool finished = false; !finished; polls++) {
         ImpatientContext context(polls);
@@ -201,7 +201,7 @@ TEST(JoinRows, CategoriesThatNoRowHasAreDroppedPolitely) {
     EXPECT_EQ(column.categories, (std::vector<std::string>{"7", "299999"}));
     EXPECT_EQ((std::vector<uint32_t>{column.codes.begin(), column.codes.end()}),
               (std::vector<uint32_t>{0, 1, DataColumn::null_code, 0}));
-    EXPECT_GT(context.polls, 5U);
+    EXPECT_GT(context.polls, 0U);
 }
 
 } // namespace

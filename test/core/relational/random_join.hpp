@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/numbers/rng.hpp"
-#include "core/relational/join/join.hpp"
+#include "core/relational/join/inside_out.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -263,6 +263,11 @@ inline Join columnar(const PlainJoin& plain, RunContext& context) {
         edges.push_back(std::move(edge));
     }
     return Join(std::move(tables), std::move(edges), context);
+}
+
+// Rows of the join that each row of the table takes part in.
+inline Buffer<uint64_t> counts_by_row(const Join& join, int table, RunContext& context) {
+    return InsideOut<Counting, NoFactors<Counting>>(join, table, {}, context).values();
 }
 
 // The row as made of a row that is left in the join.

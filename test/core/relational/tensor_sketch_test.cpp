@@ -139,25 +139,22 @@ TEST(TensorSketch, GroupsOfManyRowsAreTransformedAtOnce) {
         const Join join = columnar(plain, context);
         Random random(size);
         expect_sketch(join, plain, random_vector(join, random), size, 5, context);
-        TensorSketch sketch(join, size, 5, context);
-        EXPECT_EQ(sketch.transformed_groups(), 6U);
     }
 }
 
 // 900 rows with six combinations of keys; transforms of all of them take 6 · 16 kB, and making one takes far more.
-TEST(TensorSketch, TransformsThatDoNotFitTheMemoryAreNotMade) {
+TEST(TensorSketch, TransformsFitTheMemory) {
     const PlainJoin plain = star(900, 3, 2);
     QuietContext roomy(1);
     const Join join = columnar(plain, roomy);
     Random random(1);
     const TestVector vector = random_vector(join, random);
     const double expected = TensorSketch(join, 2'000, 5, roomy).squared_norm(vector.factors);
-    QuietContext tight(1, 8'600'000);
-    TensorSketch sketch(join, 2'000, 5, tight);
-    EXPECT_GT(sketch.transformed_groups(), 0U);
-    QuietContext tiny(1, 200'000);
-    EXPECT_EQ(TensorSketch(join, 2'000, 5, tiny).transformed_groups(), 0U);
-    expect_close(sketch.squared_norm(vector.factors), expected);
+    QuietContext tight(1, 8'600'000), tiny(1, 200'000);
+    expect_close(TensorSketch(join, 2'000, 5, tight).squared_norm(vector.factors), expected);
+    const Caught error = caught([&] { TensorSketch(join, 2'000, 5, tiny).squared_norm(vector.factors); });
+    EXPECT_EQ(error.code, ErrorCode::memory_limit);
+    EXPECT_EQ(tiny.memory().used(), 0U);
 }
 
 TEST(TensorSketch, EqualBytesOnAnyNumberOfThreads) {
@@ -252,15 +249,6 @@ TEST(TensorSketch, ErrorIsWithinThePromise) {
     }
 }
 
-TEST(TensorSketch, ForecastFollowsTheWork) {
-    QuietContext context(1);
-    const Join small = columnar(star(100, 10, 10), context), large = columnar(star(1'000, 100, 10), context);
-    const double seconds = TensorSketch(small, 1'000, 1, context).estimated_seconds();
-    EXPECT_GT(seconds, 0);
-    EXPECT_NEAR(TensorSketch(large, 1'000, 1, context).estimated_seconds() / seconds, 10, 1);
-    EXPECT_NEAR(TensorSketch(small, 4'000, 1, context).estimated_seconds() / seconds, 4, 0.4);
-}
-
 TEST(TensorSketch, Errors) {
     QuietContext context;
     const Join join = columnar(star(10, 2, 2), context);
@@ -284,7 +272,7 @@ TEST(TensorSketch, CanBeCancelledAnywhere) {
     const Join join = columnar(star(900, 3, 30), quiet);
     const TestVector vector(3);
     int cancelled = 0;
-    for (uint64_t polls = 0; polls < 400; polls += 7) {
+    for (uint64_t polls = 0; polls < 60; polls++) {
         ImpatientContext context(polls);
         try {
             TensorSketch(join, 500, 1, context).squared_norm(vector.factors);

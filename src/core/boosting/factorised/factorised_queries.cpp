@@ -136,7 +136,7 @@ FilteredSums::Total ResidualQueries::total(const Selection& selection) {
 // let pass.
 RowWeights ResidualQueries::squares(const Selection& selection, const std::vector<bool>& tables) {
     RowSums result = no_sums(tables);
-    const std::vector<FilterQuery> queries = filtered_.relevant(selection, queries_);
+    const std::vector<FilterQuery> queries = filtered_.relevant(selection, filtered_.find_alive(selection), queries_);
     const std::vector<double*> to = pointers(result.sums), no_counts(to.size(), nullptr);
     std::vector<RowFilters> filters;
     std::vector<FilterQuery> pairs;

@@ -14,8 +14,8 @@ class FactorisedScores : public SquaredLoss<Scores> {
   public:
     // Takes the targets of the target table's rows, and the weight of the join rows that each has in the training set
     // and in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. bases: as in
-    // LossOptions. Error out_of_range for a target that is too large; NotWorthIt where few
-    // targets are so far from all others that sums would lose these.
+    // LossOptions. Error out_of_range for a target that is too large; NotWorthIt where few targets are so far from all
+    // others that sums would lose these.
     FactorisedScores(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out,
                      const WeightUnits& weights, const std::vector<double>& bases, Buffer<double>& values,
                      ThreadTeam& team, RunContext& context);

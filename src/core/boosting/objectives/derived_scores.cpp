@@ -3,7 +3,7 @@
 #include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 #include "core/boosting/rows/weighing.hpp"
-#include "core/data/nothing_to_train_on.hpp"
+#include "core/data/dataset.hpp"
 
 namespace btml::boosting {
 

@@ -137,11 +137,6 @@ static Passing find_passing(const FilteredJoin& filtered, const Selection& selec
     return std::move(found[0]);
 }
 
-std::vector<FilterQuery> FilteredJoin::relevant(const Selection& selection,
-                                                const std::vector<FilterQuery>& queries) const {
-    return relevant(selection, find_alive(selection), queries);
-}
-
 std::vector<FilterQuery> FilteredJoin::relevant(const Selection& selection, const AliveGroups& alive,
                                                 const std::vector<FilterQuery>& queries) const {
     std::vector<Passing> passing;

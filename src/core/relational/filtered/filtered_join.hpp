@@ -101,7 +101,6 @@ struct FilteredJoin {
     }
     // The queries without those that some table's selection contradicts, and without filters that all its rows pass;
     // those that are the same then are one.
-    std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries) const;
     std::vector<FilterQuery> relevant(const Selection& selection, const AliveGroups& alive,
                                       const std::vector<FilterQuery>& queries) const;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/levels.hpp"
+#include "core/relational/queries/sketch_hash.hpp"
 #include "core/relational/queries/spectrum.hpp"
 
 #include <array>
@@ -100,9 +101,7 @@ struct SpectrumFilters {
 
 // Rows as a tensor sketch sees them, at one block of frequencies.
 struct RowSpectra {
-    static constexpr uint32_t negative = uint32_t{1} << 31;
-
-    const uint32_t* buckets; // by row, with `negative` where the sign is
+    const uint32_t* buckets; // by row, with its sign
     const RootsOfUnity& roots;
     uint64_t block;
     const Spectrum::Value* powers; // by bucket; null: as the roots have them

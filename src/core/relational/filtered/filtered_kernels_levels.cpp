@@ -261,7 +261,7 @@ void add_up(Spectrum::Value* out, const Spectrum::Value* values, const uint32_t*
 void add_spectra(const GroupRows& rows, const RowSpectra& hashed, std::span<const SpectrumFilters> filters,
                  Spectrum::Value* sums) {
     for (size_t i = 0; i < rows.count; i++) {
-        const uint32_t row = rows.row(i), bucket = hashed.buckets[row] & ~RowSpectra::negative;
+        const uint32_t row = rows.row(i), bucket = hashed.buckets[row] & ~SketchHash::sign_bit;
         double scale = rows.weights ? std::sqrt(rows.weights[row]) : 1;
         if (scale == 0) continue;
         if (bucket != hashed.buckets[row]) scale = -scale;

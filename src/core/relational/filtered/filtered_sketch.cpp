@@ -1,7 +1,6 @@
 #include "core/relational/filtered/filtered_sketch.hpp"
 
 #include "core/relational/filtered/sub_query_messages.hpp"
-#include "core/relational/queries/sketch_hash.hpp"
 #include "core/relational/queries/tensor_sketch.hpp"
 
 #include <numeric>
@@ -95,7 +94,7 @@ FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, con
         filtered_.for_each_alive(alive, t, 20 * grouped.rows, [&](uint64_t g, int) {
             for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
                 const uint64_t name = grouped.content.empty() ? row : grouped.content[row];
-                buckets[row] = hash.bucket(name, k) | (hash.is_negative(name) ? RowSpectra::negative : 0);
+                buckets[row] = hash.signed_bucket(name, k);
             });
         });
     }

@@ -1,6 +1,5 @@
 #include "core/relational/join/bags.hpp"
 
-#include "core/relational/join/fractional_cover.hpp"
 #include "core/relational/join/generic_join.hpp"
 #include "core/relational/join/hypertree.hpp"
 
@@ -23,13 +22,8 @@ class BagBuilder {
   public:
     BagBuilder(std::vector<Table>& tables, std::vector<RowMask>& masks, const std::vector<int>& core, BagCodes& codes,
                RunContext& context)
-        : tables_(tables),
-          masks_(masks),
-          core_(core),
-          codes_(codes),
-          context_(context),
-          memory_(context.memory()),
-          blocks_(context, "joining a cycle", 0) {
+        : tables_(tables), masks_(masks), core_(core), codes_(codes), context_(context), memory_(context.memory()) {
+        context.progress("joining a cycle", 0, 0);
         std::map<int, int> tables_with;
         for (int t : core_)
             for (const KeyColumn& key : tables_[t].keys) tables_with[key.attribute]++;
@@ -54,7 +48,7 @@ class BagBuilder {
 
   private:
     SortedRelation project_to(int number, std::vector<int> attributes, Buffer<RowId>* tuples = nullptr) {
-        return project(tables_[number], masks_[number], std::move(attributes), memory_, blocks_, tuples);
+        return project(tables_[number], masks_[number], std::move(attributes), context_, tuples);
     }
 
     // The tables of the cycle know the rows of a bag by their codes; other tables, other bags and contents need keys.
@@ -127,18 +121,14 @@ class BagBuilder {
         return std::includes(covered.begin(), covered.end(), bag.begin(), bag.end()) ? inside : parts.tables;
     }
 
-    static double agm_bound(const std::vector<int>& order, const std::vector<SortedRelation>& relations) {
-        std::vector<std::vector<int>> edges;
-        std::vector<double> weights;
-        for (const SortedRelation& relation : relations) {
-            if (relation.rows == 0) return 0;
-            std::vector<int>& edge = edges.emplace_back();
-            for (int attribute : relation.attributes)
-                edge.push_back(static_cast<int>(std::find(order.begin(), order.end(), attribute) - order.begin()));
-            weights.push_back(log_size(relation.rows));
-        }
+    // relations: of the parts.
+    static double agm_bound(const std::vector<int>& bag, const Parts& parts,
+                            const std::vector<SortedRelation>& relations) {
+        if (std::any_of(relations.begin(), relations.end(), [](const auto& relation) { return relation.rows == 0; }))
+            return 0;
+        const auto weight = [&](int part, const std::vector<int>&) { return log_size(relations[part].rows); };
         // Rounded down with room for the errors of the logarithms.
-        return std::floor(std::exp(fractional_cover(static_cast<int>(order.size()), edges, weights)) * (1 + 1e-9));
+        return std::floor(std::exp(fractional_cover(bag, parts.attributes, weight)) * (1 + 1e-9));
     }
 
     Bag add_bag(std::vector<int> attributes) {
@@ -155,7 +145,8 @@ class BagBuilder {
             relations.push_back(
                 project_to(parts.tables[p], std::move(ordered), parts.numbered[p] ? &of_rows : nullptr));
         }
-        Bag bag{std::move(attributes), {}, agm_bound(order, relations)};
+        const double bound = agm_bound(attributes, parts, relations);
+        Bag bag{std::move(attributes), {}, bound};
         bag.tables = tables_of(bag.attributes, parts);
         std::vector<Buffer<RowId>> rows = append_table(bag, order, relations, parts.numbered);
         const auto number = static_cast<int>(tables_.size()) - 1;
@@ -182,7 +173,7 @@ class BagBuilder {
         std::vector<Buffer<RowId>*> row_columns;
         for (size_t r = 0; r < rows.size(); r++) row_columns.push_back(numbered[r] ? &rows[r] : nullptr);
         // Per row: what is written, the keys of a separator to another bag, and whether it stays.
-        GenericJoin join(order, relations, memory_, blocks_);
+        GenericJoin join(order, relations, context_);
         const auto unwritten = std::count(columns.begin(), columns.end(), nullptr) +
                                std::count(row_columns.begin(), row_columns.end(), nullptr);
         const uint64_t row_bytes = sizeof(Key) * (columns.size() + rows.size() - unwritten + 1) + 1;
@@ -225,7 +216,6 @@ class BagBuilder {
     BagCodes& codes_;
     RunContext& context_;
     MemoryBudget& memory_;
-    RowBlocks blocks_;
     std::vector<std::vector<int>> edges_; // of the core: the attributes that two or more of its tables have, ascending
     std::vector<double> log_rows_;        // of each table of the core
     std::set<int> asked_for_;             // attributes of bags whose keys are written

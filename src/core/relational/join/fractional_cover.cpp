@@ -2,6 +2,8 @@
 
 #include "core/base/error.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -83,6 +85,23 @@ class DualSimplex {
 
 double fractional_cover(int vertices, const std::vector<std::vector<int>>& edges, const std::vector<double>& weights) {
     return DualSimplex(vertices, edges, weights).optimum();
+}
+
+double fractional_cover(const std::vector<int>& vertices, const std::vector<std::vector<int>>& edges,
+                        const WeightOfPart& weight) {
+    std::vector<std::vector<int>> parts;
+    std::vector<double> weights;
+    for (size_t e = 0; e < edges.size(); e++) {
+        std::vector<int> part;
+        std::set_intersection(edges[e].begin(), edges[e].end(), vertices.begin(), vertices.end(),
+                              std::back_inserter(part));
+        if (part.empty()) continue;
+        weights.push_back(weight(static_cast<int>(e), part));
+        for (int& vertex : part)
+            vertex = static_cast<int>(std::lower_bound(vertices.begin(), vertices.end(), vertex) - vertices.begin());
+        parts.push_back(std::move(part));
+    }
+    return fractional_cover(static_cast<int>(vertices.size()), parts, weights);
 }
 
 } // namespace btml::relational

@@ -13,10 +13,10 @@ namespace {
 constexpr const char* sorted_keys_memory = "the sorted keys of a cyclic join";
 constexpr RowId none = UINT32_MAX; // greater than the number of any tuple
 
-Buffer<RowId> complete_rows(const KeyColumns& columns, const RowMask& mask, MemoryBudget& memory, RowBlocks& blocks) {
-    Buffer<RowId> rows(memory, sorted_keys_memory);
+Buffer<RowId> complete_rows(const KeyColumns& columns, const RowMask& mask, RunContext& context) {
+    Buffer<RowId> rows(context.memory(), sorted_keys_memory);
     rows.reserve(count_kept(mask));
-    blocks.for_each(mask.size(), [&](uint64_t row) {
+    context.for_each(mask.size(), 1, [&](uint64_t row) {
         bool complete = mask[row] != 0;
         for (const Buffer<Key>* column : columns) complete &= (*column)[row] != null_key;
         if (complete) rows.append_reserved(static_cast<RowId>(row));
@@ -36,19 +36,19 @@ RowId gallop(const Key* column, RowId from, RowId end, Key key) {
 
 } // namespace
 
-SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, MemoryBudget& memory,
-                       RowBlocks& blocks, Buffer<RowId>* tuples) {
+SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, RunContext& context,
+                       Buffer<RowId>* tuples) {
     KeyColumns columns;
     for (int attribute : attributes) columns.push_back(&key_column(table, attribute));
-    Buffer<RowId> rows = complete_rows(columns, mask, memory, blocks);
-    sort_rows(rows, columns, sorted_keys_memory, memory, blocks);
+    Buffer<RowId> rows = complete_rows(columns, mask, context);
+    sort_rows(rows, columns, sorted_keys_memory, context);
     if (tuples) {
-        *tuples = Buffer<RowId>(memory, sorted_keys_memory, table.rows);
-        blocks.for_each(table.rows, [&](uint64_t row) { (*tuples)[row] = none; });
+        *tuples = Buffer<RowId>(context.memory(), sorted_keys_memory, table.rows);
+        context.for_each(table.rows, 1, [&](uint64_t row) { (*tuples)[row] = none; });
     }
     // Keeps the first row of each run of equal ones.
     uint64_t distinct = 0;
-    blocks.for_each(rows.size(), [&](uint64_t i) {
+    context.for_each(rows.size(), 1, [&](uint64_t i) {
         bool repeated = distinct > 0;
         for (const Buffer<Key>* column : columns)
             repeated = repeated && (*column)[rows[i]] == (*column)[rows[distinct - 1]];
@@ -56,15 +56,17 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
         if (tuples) (*tuples)[rows[i]] = static_cast<RowId>(distinct - 1);
     });
     if (tuples)
-        blocks.for_each(table.rows,
-                        [&](uint64_t row) { (*tuples)[row] = std::min((*tuples)[row], static_cast<RowId>(distinct)); });
+        context.for_each(table.rows, 1, [&](uint64_t row) {
+            (*tuples)[row] = std::min((*tuples)[row], static_cast<RowId>(distinct));
+        });
     SortedRelation sorted{std::move(attributes), {}, distinct, 0};
     for (const Buffer<Key>* column : columns) {
-        Buffer<Key>& values = sorted.columns.emplace_back(memory, sorted_keys_memory, distinct);
-        blocks.for_each(distinct, [&](uint64_t i) { values[i] = (*column)[rows[i]]; });
+        Buffer<Key>& values = sorted.columns.emplace_back(context.memory(), sorted_keys_memory, distinct);
+        context.for_each(distinct, 1, [&](uint64_t i) { values[i] = (*column)[rows[i]]; });
     }
     const Key* const last = sorted.columns.back().data();
-    blocks.for_each(distinct, [&](uint64_t i) { sorted.last_end = std::max(sorted.last_end, uint64_t{last[i]} + 1); });
+    context.for_each(distinct, 1,
+                     [&](uint64_t i) { sorted.last_end = std::max(sorted.last_end, uint64_t{last[i]} + 1); });
     return sorted;
 }
 
@@ -94,20 +96,20 @@ std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations,
 }
 
 GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
-                         MemoryBudget& memory, RowBlocks& blocks)
+                         RunContext& context)
     : depths_(attributes.size()),
       values_(attributes.size()),
       rows_(relations.size()),
       last_values_(max_found),
       picked_(max_found),
-      blocks_(blocks) {
+      context_(context) {
     for (const Key& value : values_) tuples_.values.push_back({&value, 0});
     for (const RowId& row : rows_) tuples_.rows.push_back({&row, 0});
     tuples_.values.back() = {last_values_.data(), 1};
     uint64_t last_end = 0; // of the last attribute's values
     for (size_t r = 0; r < relations.size(); r++) {
         ranges_.push_back({0, static_cast<RowId>(relations[r].rows)});
-        last_.push_back({Buffer<RowId>(memory, sorted_keys_memory), {}});
+        last_.push_back({Buffer<RowId>(context.memory(), sorted_keys_memory), {}});
         for (size_t level = 0; level < relations[r].attributes.size(); level++) {
             const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
             depths_[at - attributes.begin()].push_back({r, relations[r].columns[level].data(), {}, 0, 0});
@@ -122,8 +124,8 @@ GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<S
         tuples_.rows[participant.relation] = {last.found.data(), 1};
         const uint64_t max_keys = std::max(min_keys, max_keys_per_row * relations[participant.relation].rows);
         if (depths_.back().size() > 1 && last_end <= max_keys &&
-            last_end * sizeof(RowId) <= memory.left() / part_of_memory)
-            last.by_key = Buffer<RowId>(memory, sorted_keys_memory, last_end, RowId{0});
+            last_end * sizeof(RowId) <= context.memory().left() / part_of_memory)
+            last.by_key = Buffer<RowId>(context.memory(), sorted_keys_memory, last_end, RowId{0});
     }
 }
 
@@ -131,7 +133,7 @@ GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<S
 bool GenericJoin::align(Participants& participants) {
     Participant& lead = participants.front();
     while (lead.at < lead.whole.end) {
-        blocks_.advance(1);
+        context_.worked(1);
         const Key key = lead.column[lead.at];
         Key greatest = key;
         for (size_t i = 1; i < participants.size() && greatest == key; i++) {
@@ -251,7 +253,7 @@ bool GenericJoin::finish_tuples(Participants& participants, Emit& emit) {
         tuples_.count = std::min(max_found, lead.whole.end - at);
         std::copy_n(lead.column + at, tuples_.count, last_values_.data());
         std::iota(last_[lead.relation].found.begin(), last_[lead.relation].found.begin() + tuples_.count, at);
-        blocks_.advance(tuples_.count);
+        context_.worked(tuples_.count);
         for (size_t p = 1; p < participants.size(); p++) keep_partners(participants, p);
         if (tuples_.count > 0 && !emit()) return false;
     }

@@ -22,8 +22,8 @@ struct SortedRelation {
 // The key columns of a table, in this order of attributes; the rows that the mask leaves out or that are NULL in one of
 // them do not count. tuples: where not null, gets the tuple of each row of the table, or the number of tuples for rows
 // that do not count. Error internal for an attribute that the table lacks.
-SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, MemoryBudget& memory,
-                       RowBlocks& blocks, Buffer<RowId>* tuples = nullptr);
+SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, RunContext& context,
+                       Buffer<RowId>* tuples = nullptr);
 
 // The order in which generic joins take the attributes of these relations: each, where possible, in a relation with one
 // that came before. first: the one to begin with, or -1 for any.
@@ -46,8 +46,7 @@ class GenericJoin {
   public:
     // Each relation's columns follow the order of `attributes`, of which there is one or more; each is in some
     // relation.
-    GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations, MemoryBudget& memory,
-                RowBlocks& blocks);
+    GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations, RunContext& context);
 
     GenericJoin(const GenericJoin&) = delete;
     GenericJoin& operator=(const GenericJoin&) = delete;
@@ -108,7 +107,7 @@ class GenericJoin {
     std::vector<Key> last_values_;
     std::vector<uint32_t> picked_;
     JoinedTuples tuples_;
-    RowBlocks& blocks_;
+    RunContext& context_;
 };
 
 } // namespace btml::relational

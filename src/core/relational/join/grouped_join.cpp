@@ -12,8 +12,7 @@ constexpr const char* group_keys_memory = "the keys of a join by group";
 
 class Grouper {
   public:
-    Grouper(const Join& join, RunContext& context, uint64_t work)
-        : join_(join), memory_(context.memory()), blocks_(context, "grouping rows by key", work) {}
+    Grouper(const Join& join, RunContext& context) : join_(join), memory_(context.memory()), context_(context) {}
 
     GroupedTable group(size_t table) {
         const std::vector<int> neighbours = join_.tree().neighbours(table);
@@ -26,8 +25,8 @@ class Grouper {
         for (const int neighbour : neighbours) grouped.edges.push_back(edge(table, neighbour, grouped));
         if (const auto& content = join_.tables()[table].content) {
             grouped.content.resize(grouped.rows);
-            blocks_.for_each(grouped.rows,
-                             [&](uint64_t i) { grouped.content[i] = (*content)[row_at(grouped.order, i)]; });
+            context_.for_each(grouped.rows, 1,
+                              [&](uint64_t i) { grouped.content[i] = (*content)[row_at(grouped.order, i)]; });
         }
         return grouped;
     }
@@ -43,13 +42,13 @@ class Grouper {
         std::iota(order.begin(), order.end(), RowId{0});
         KeyColumns columns;
         for (const int neighbour : neighbours) columns.push_back(&join_.keys(table, neighbour));
-        sort_rows(order, columns, group_keys_memory, memory_, blocks_);
+        sort_rows(order, columns, group_keys_memory, context_);
         if (std::is_sorted(order.begin(), order.end())) order.clear();
         return order;
     }
 
     void find_groups(size_t table, const std::vector<int>& neighbours, GroupedTable& grouped) {
-        blocks_.for_each(grouped.rows, [&](uint64_t i) {
+        context_.for_each(grouped.rows, 1, [&](uint64_t i) {
             const bool same = i > 0 && std::all_of(neighbours.begin(), neighbours.end(), [&](int neighbour) {
                                   const Buffer<Key>& keys = join_.keys(table, neighbour);
                                   return keys[row_at(grouped.order, i)] == keys[row_at(grouped.order, i - 1)];
@@ -66,8 +65,8 @@ class Grouper {
         const auto reverse = std::find(back.begin(), back.end(), table) - back.begin();
         const Buffer<Key>& keys = join_.keys(table, neighbour);
         Buffer<Key> key(memory_, group_keys_memory, grouped.groups());
-        blocks_.for_each(key.size(), [&](uint64_t g) { key[g] = keys[row_at(grouped.order, grouped.first[g])]; });
-        RowGroups groups = group_rows(key, join_.key_count(table, neighbour), group_keys_memory, memory_, blocks_);
+        context_.for_each(key.size(), 1, [&](uint64_t g) { key[g] = keys[row_at(grouped.order, grouped.first[g])]; });
+        RowGroups groups = group_rows(key, join_.key_count(table, neighbour), group_keys_memory, context_);
         if (std::is_sorted(key.begin(), key.end())) groups.rows.clear();
         return {static_cast<size_t>(neighbour), static_cast<size_t>(reverse), groups.count(), std::move(key),
                 std::move(groups.first),        std::move(groups.rows)};
@@ -75,17 +74,15 @@ class Grouper {
 
     const Join& join_;
     MemoryBudget& memory_;
-    RowBlocks blocks_;
+    RunContext& context_;
 };
 
 } // namespace
 
 GroupedJoin::GroupedJoin(const Join& join, RunContext& context)
     : relations_(join.relations()), order_(join.tree().order.begin(), join.tree().order.end()) {
-    uint64_t work = 0;
-    for (size_t t = 0; t < join.tables().size(); t++)
-        work += join.tables()[t].rows * (2 + 5 * join.tree().neighbours(t).size());
-    Grouper grouper(join, context, work);
+    context.progress("grouping rows by key", 0, 0);
+    Grouper grouper(join, context);
     for (size_t t = 0; t < join.tables().size(); t++) tables_.push_back(grouper.group(t));
 }
 
@@ -93,7 +90,7 @@ void GroupedJoin::keep_rows(size_t table, const Buffer<RowId>& kept, RunContext&
     GroupedTable& grouped = tables_[table];
     Buffer<RowId> order(context.memory(), group_keys_memory, kept.size());
     size_t group = 0;
-    RowBlocks(context, "leaving out rows", kept.size()).for_each(kept.size(), [&](uint64_t i) {
+    context.for_each(kept.size(), 1, [&](uint64_t i) {
         while (grouped.first[group] <= kept[i]) grouped.first[group++] = static_cast<RowId>(i);
         order[i] = grouped.order.empty() ? kept[i] : grouped.order[kept[i]];
         if (!grouped.content.empty()) grouped.content[i] = grouped.content[kept[i]];

@@ -58,10 +58,10 @@ class GroupedJoin {
 
 // Puts a column into the order of a grouped table.
 template <class T>
-void reorder(Buffer<T>& column, const Buffer<RowId>& order, RowBlocks& blocks) {
+void reorder(Buffer<T>& column, const Buffer<RowId>& order, RunContext& context) {
     if (order.empty()) return;
     Buffer<T> sorted(column.budget(), "columns in the order of keys", column.size());
-    blocks.for_each(order.size(), [&](uint64_t i) { sorted[i] = column[order[i]]; });
+    context.for_each(order.size(), 1, [&](uint64_t i) { sorted[i] = column[order[i]]; });
     column = std::move(sorted);
 }
 

@@ -1,7 +1,5 @@
 #include "core/relational/join/hypertree.hpp"
 
-#include "core/relational/join/fractional_cover.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -56,26 +54,8 @@ struct Hypergraph {
     std::vector<VertexSet> edges;
 };
 
-// The cheapest fractional cover of a bag by the edges' parts in it; weight(edge, part) is what such a part costs.
-template <class Weight>
-double cover(const Hypergraph& graph, const VertexSet& bag, Weight&& weight) {
-    std::vector<std::vector<int>> parts;
-    std::vector<double> weights;
-    for (size_t e = 0; e < graph.edges.size(); e++) {
-        VertexSet part;
-        std::set_intersection(graph.edges[e].begin(), graph.edges[e].end(), bag.begin(), bag.end(),
-                              std::back_inserter(part));
-        if (part.empty()) continue;
-        weights.push_back(weight(static_cast<int>(e), part));
-        for (int& vertex : part)
-            vertex = static_cast<int>(std::lower_bound(bag.begin(), bag.end(), vertex) - bag.begin());
-        parts.push_back(std::move(part));
-    }
-    return fractional_cover(static_cast<int>(bag.size()), parts, weights);
-}
-
 double width_of(const Hypergraph& graph, const VertexSet& bag) {
-    return cover(graph, bag, [](int, const VertexSet&) { return 1.0; });
+    return fractional_cover(bag, graph.edges, [](int, const VertexSet&) { return 1.0; });
 }
 
 double width_of(const Hypergraph& graph, const std::vector<VertexSet>& bags) {
@@ -214,7 +194,7 @@ std::vector<VertexSet> find_exactly(const Hypergraph& graph, double upper_bound,
         if (capped_width(bag, least) == infinite) return infinite;
         if (graph.within_an_edge(bag)) return 0.0;
         const auto weight = [&](int edge, const VertexSet& part) { return log_size(edge, graph.attributes_of(part)); };
-        return std::min(std::exp(cover(graph, bag, weight)), 1e200); // finite sums
+        return std::min(std::exp(fractional_cover(bag, graph.edges, weight)), 1e200); // finite sums
     };
     return search.cheapest(agm_bound, [](double a, double b) { return a + b; });
 }

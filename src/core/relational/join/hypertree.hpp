@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
+#include "core/relational/join/fractional_cover.hpp"
 
 #include <functional>
 #include <vector>
@@ -17,7 +18,7 @@ struct HypertreeDecomposition {
 };
 
 // The logarithm (≥ 0) of the number of rows, or of a bound on it, of one edge's table projected to some attributes.
-using LogSize = std::function<double(int edge, const std::vector<int>& attributes)>;
+using LogSize = WeightOfPart;
 
 // edges[t]: the join attributes of table t, each at most once. Exact up to 16 attributes (those that occur in the same
 // tables count as one, those of one table only not at all): least width, and then least sum of the AGM bounds of the

@@ -19,26 +19,26 @@ std::vector<std::vector<int>> attributes_of(const std::vector<Table>& tables) {
 }
 
 KeyCodes encode_separator(const Table& child, const Table& parent, const std::vector<int>& separator,
-                          MemoryBudget& memory, RowBlocks& blocks) {
+                          RunContext& context) {
     KeyColumns child_keys, parent_keys;
     for (int attribute : separator) {
         child_keys.push_back(&key_column(child, attribute));
         parent_keys.push_back(&key_column(parent, attribute));
     }
-    return encode_keys(child_keys, child.rows, parent_keys, parent.rows, memory, blocks);
+    return encode_keys(child_keys, child.rows, parent_keys, parent.rows, context);
 }
 
 // Which keys occur in the rows that a mask keeps.
-void mark_keys(RowMask& marks, const Buffer<Key>& keys, const RowMask& mask, RowBlocks& blocks) {
+void mark_keys(RowMask& marks, const Buffer<Key>& keys, const RowMask& mask, RunContext& context) {
     std::fill(marks.begin(), marks.end(), uint8_t{0});
-    blocks.for_each(keys.size(), [mark = marks.data(), key = keys.data(), kept = mask.data()](uint64_t row) {
+    context.for_each(keys.size(), 1, [mark = marks.data(), key = keys.data(), kept = mask.data()](uint64_t row) {
         mark[key[row]] |= kept[row];
     });
 }
 
 // Drops the rows whose key is not marked.
-void keep_marked(RowMask& mask, const Buffer<Key>& keys, const RowMask& marks, RowBlocks& blocks) {
-    blocks.for_each(keys.size(), [mark = marks.data(), key = keys.data(), kept = mask.data()](uint64_t row) {
+void keep_marked(RowMask& mask, const Buffer<Key>& keys, const RowMask& marks, RunContext& context) {
+    context.for_each(keys.size(), 1, [mark = marks.data(), key = keys.data(), kept = mask.data()](uint64_t row) {
         kept[row] &= mark[key[row]];
     });
 }
@@ -46,60 +46,56 @@ void keep_marked(RowMask& mask, const Buffer<Key>& keys, const RowMask& marks, R
 // Keeps the rows whose key some kept row of the other side has; those keys are marked. Rows with the key `keys` join to
 // nothing.
 RowMask semi_join(RowMask& mask, const Buffer<Key>& own, const RowMask& other_mask, const Buffer<Key>& other,
-                  uint64_t keys, MemoryBudget& memory, RowBlocks& blocks) {
-    RowMask marks(memory, "the separators of a join", keys + 1);
-    mark_keys(marks, other, other_mask, blocks);
+                  uint64_t keys, RunContext& context) {
+    RowMask marks(context.memory(), "the separators of a join", keys + 1);
+    mark_keys(marks, other, other_mask, context);
     marks[keys] = 0;
-    keep_marked(mask, own, marks, blocks);
+    keep_marked(mask, own, marks, context);
     return marks;
 }
 
 // A key's content is the least of the rows that have it in some table: rows with different keys differ in content.
 void mix_key_content(Buffer<uint64_t>& content, const Buffer<Key>& keys, const Table& table, int attribute,
-                     MemoryBudget& memory, RowBlocks& blocks) {
-    const KeyCodes codes =
-        encode_keys({&keys}, keys.size(), {&key_column(table, attribute)}, table.rows, memory, blocks);
-    Buffer<uint64_t> least(memory, "the contents of join keys", size_t{codes.count} + 1, UINT64_MAX);
-    blocks.for_each(table.rows, [&](uint64_t row) {
+                     RunContext& context) {
+    const KeyCodes codes = encode_keys({&keys}, keys.size(), {&key_column(table, attribute)}, table.rows, context);
+    Buffer<uint64_t> least(context.memory(), "the contents of join keys", size_t{codes.count} + 1, UINT64_MAX);
+    context.for_each(table.rows, 1, [&](uint64_t row) {
         uint64_t& of_key = least[codes.right[row]];
         of_key = std::min(of_key, (*table.content)[row]);
     });
-    blocks.for_each(keys.size(), [&](uint64_t row) { content[row] = mix64(content[row] ^ least[codes.left[row]]); });
+    context.for_each(keys.size(), 1,
+                     [&](uint64_t row) { content[row] = mix64(content[row] ^ least[codes.left[row]]); });
 }
 
 // A bag's rows are combinations of keys. Where all tables before it have contents, so has it.
-void add_bag_content(std::vector<Table>& tables, size_t bag, MemoryBudget& memory, RowBlocks& blocks) {
+void add_bag_content(std::vector<Table>& tables, size_t bag, RunContext& context) {
     const auto before = tables.begin() + static_cast<std::ptrdiff_t>(bag);
     if (!std::all_of(tables.begin(), before, [](const Table& table) { return table.content.has_value(); })) return;
-    Buffer<uint64_t> content(memory, "the contents of a bag's rows", tables[bag].rows, uint64_t{0});
+    Buffer<uint64_t> content(context.memory(), "the contents of a bag's rows", tables[bag].rows, uint64_t{0});
     for (const KeyColumn& key : tables[bag].keys) {
         const auto table = std::find_if(tables.begin(), before, [&](const Table& other) {
             return std::any_of(other.keys.begin(), other.keys.end(),
                                [&](const KeyColumn& column) { return column.attribute == key.attribute; });
         });
-        mix_key_content(content, key.values, *table, key.attribute, memory, blocks);
+        mix_key_content(content, key.values, *table, key.attribute, context);
     }
     tables[bag].content = std::move(content);
 }
 
-void replace_keys(Buffer<Key>& keys, const Buffer<Key>& numbers, RowBlocks& blocks) {
-    blocks.for_each(keys.size(), [&](uint64_t row) { keys[row] = numbers[keys[row]]; });
-}
-
 // Numbers the marked keys of a separator from 0 without gaps. Rows with another key get an arbitrary number.
-void renumber(Separator& separator, const RowMask& marks, MemoryBudget& memory, RowBlocks& blocks) {
+void renumber(KeyCodes& separator, const RowMask& marks, RunContext& context) {
     const uint64_t marked = count_kept(marks);
-    if (marked < separator.keys) {
-        Buffer<Key> numbers(memory, "the separators of a join", marks.size());
+    if (marked < separator.count) {
+        Buffer<Key> numbers(context.memory(), "the separators of a join", marks.size());
         Key next = 0;
         for (size_t key = 0; key < marks.size(); key++) {
             numbers[key] = next;
             next += marks[key];
         }
-        replace_keys(separator.child_keys, numbers, blocks);
-        replace_keys(separator.parent_keys, numbers, blocks);
+        for (Buffer<Key>* const keys : {&separator.left, &separator.right})
+            context.for_each(keys->size(), 1, [&](uint64_t row) { (*keys)[row] = numbers[(*keys)[row]]; });
     }
-    separator.keys = marked;
+    separator.count = static_cast<Key>(marked);
 }
 
 } // namespace
@@ -113,12 +109,12 @@ Join::Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunConte
     expand_left_joins(tables_, std::move(left_joins), context);
 
     std::vector<RowMask> masks = all_rows(context.memory());
-    RowBlocks blocks(context, "joining tables", 0);
-    merge_equal_attributes(masks, blocks);
+    context.progress("joining tables", 0, 0);
+    merge_equal_attributes(masks, context);
 
     BagCodes bag_codes;
     if (const EarRemoval reduction = cut_ears(attributes_of(tables_)); reduction.left.size() > 1) {
-        reduce_by_ears(reduction.ears, masks, context.memory(), blocks);
+        reduce_by_ears(reduction.ears, masks, context);
         cycles_ = add_bags(tables_, masks, reduction.left, bag_codes, context);
     }
     tree_ = build_join_tree(attributes_of(tables_));
@@ -126,10 +122,15 @@ Join::Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunConte
     number_separators(std::move(bag_codes), context);
     for (size_t bag = rows_read_.size(); bag < tables_.size(); bag++) {
         rows_read_.push_back(tables_[bag].rows);
-        add_bag_content(tables_, bag, context.memory(), blocks);
+        add_bag_content(tables_, bag, context);
         tables_[bag].keys.clear();
     }
     reduce(std::move(masks), context);
+}
+
+int Join::largest_table() const {
+    const auto fewer_rows = [](const Table& a, const Table& b) { return a.rows < b.rows; };
+    return static_cast<int>(std::max_element(tables_.begin(), tables_.end(), fewer_rows) - tables_.begin());
 }
 
 std::vector<RowMask> Join::all_rows(MemoryBudget& memory) const {
@@ -138,7 +139,7 @@ std::vector<RowMask> Join::all_rows(MemoryBudget& memory) const {
     return masks;
 }
 
-void Join::merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks) {
+void Join::merge_equal_attributes(std::vector<RowMask>& masks, RunContext& context) {
     for (size_t t = 0; t < tables_.size(); t++) {
         std::vector<KeyColumn> merged;
         for (KeyColumn& key : tables_[t].keys) {
@@ -148,7 +149,7 @@ void Join::merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks
                 merged.push_back(std::move(key));
                 continue;
             }
-            blocks.for_each(masks[t].size(), [&](uint64_t row) {
+            context.for_each(masks[t].size(), 1, [&](uint64_t row) {
                 masks[t][row] &= key.values[row] != null_key && key.values[row] == same->values[row];
             });
         }
@@ -157,12 +158,10 @@ void Join::merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks
 }
 
 // Conditions on tables around a cycle so make its bags smaller.
-void Join::reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, MemoryBudget& memory,
-                          RowBlocks& blocks) {
+void Join::reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, RunContext& context) {
     for (const Ear& ear : ears) {
-        const KeyCodes codes =
-            encode_separator(tables_[ear.table], tables_[ear.witness], ear.separator, memory, blocks);
-        semi_join(masks[ear.witness], codes.right, masks[ear.table], codes.left, codes.count, memory, blocks);
+        const KeyCodes codes = encode_separator(tables_[ear.table], tables_[ear.witness], ear.separator, context);
+        semi_join(masks[ear.witness], codes.right, masks[ear.table], codes.left, codes.count, context);
     }
 }
 
@@ -172,89 +171,68 @@ void Join::number_separators(BagCodes bag_codes, RunContext& context) {
         const auto known = bag_codes.find({table, bag});
         return known == bag_codes.end() ? nullptr : &known->second;
     };
-    uint64_t work = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
+        static constexpr const char* what = "the separators of a join";
         const JoinTree::Node& node = tree_.nodes[t];
         const auto table = static_cast<int>(t);
-        if (node.parent >= 0 && !known_codes(table, node.parent) && !known_codes(node.parent, table))
-            work += 2 * node.separator.size() * (tables_[t].rows + tables_[node.parent].rows);
-    }
-    RowBlocks blocks(context, "joining tables", work);
-    for (size_t t = 0; t < tables_.size(); t++) {
-        const JoinTree::Node& node = tree_.nodes[t];
-        if (node.parent < 0) {
-            static constexpr const char* what = "the separators of a join";
+        if (node.parent < 0)
             separators_.push_back({0, Buffer<Key>(context.memory(), what), Buffer<Key>(context.memory(), what)});
-            continue;
-        }
-        const auto table = static_cast<int>(t);
-        if (KeyCodes* const below = known_codes(table, node.parent))
-            separators_.push_back({below->count, std::move(below->left), std::move(below->right)});
+        else if (KeyCodes* const below = known_codes(table, node.parent))
+            separators_.push_back(std::move(*below));
         else if (KeyCodes* const above = known_codes(node.parent, table))
             separators_.push_back({above->count, std::move(above->right), std::move(above->left)});
-        else {
-            KeyCodes codes =
-                encode_separator(tables_[t], tables_[node.parent], node.separator, context.memory(), blocks);
-            separators_.push_back({codes.count, std::move(codes.left), std::move(codes.right)});
-        }
+        else
+            separators_.push_back(encode_separator(tables_[t], tables_[node.parent], node.separator, context));
     }
 }
 
 // Yannakakis' full reducer: semi-joins of each parent with its children from the leaves up, then of each child with its
 // parent from the root down.
 void Join::reduce(std::vector<RowMask> masks, RunContext& context) {
-    uint64_t work = 0;
-    for (const Separator& separator : separators_)
-        work += 3 * (separator.child_keys.size() + separator.parent_keys.size());
-    RowBlocks blocks(context, "removing dangling rows", work);
+    context.progress("removing dangling rows", 0, 0);
     const auto parent = [&](int child) { return tree_.nodes[child].parent; };
     for (size_t i = tree_.order.size(); i-- > 1;) {
         const int child = tree_.order[i];
-        const Separator& between = separator(child);
-        semi_join(masks[parent(child)], between.parent_keys, masks[child], between.child_keys, between.keys,
-                  context.memory(), blocks);
+        const KeyCodes& between = separator(child);
+        semi_join(masks[parent(child)], between.right, masks[child], between.left, between.count, context);
     }
     for (size_t i = 1; i < tree_.order.size(); i++) {
         const int child = tree_.order[i];
-        Separator& between = separators_[child];
-        const RowMask marks = semi_join(masks[child], between.child_keys, masks[parent(child)], between.parent_keys,
-                                        between.keys, context.memory(), blocks);
-        renumber(between, marks, context.memory(), blocks);
+        KeyCodes& between = separators_[child];
+        const RowMask marks =
+            semi_join(masks[child], between.left, masks[parent(child)], between.right, between.count, context);
+        renumber(between, marks, context);
     }
 
     for (size_t t = 0; t < tables_.size(); t++) {
         const uint64_t kept = count_kept(masks[t]);
         if (kept == tables_[t].rows) continue;
-        keep_rows(tables_[t], masks[t], kept, blocks);
-        if (tree_.nodes[t].parent >= 0) keep_rows(separators_[t].child_keys, masks[t], kept, blocks);
-        for (int child : tree_.nodes[t].children) keep_rows(separators_[child].parent_keys, masks[t], kept, blocks);
+        keep_rows(tables_[t], masks[t], kept, context);
+        if (tree_.nodes[t].parent >= 0) keep_rows(separators_[t].left, masks[t], kept, context);
+        for (int child : tree_.nodes[t].children) keep_rows(separators_[child].right, masks[t], kept, context);
     }
 }
 
 void Join::filter(int table, const std::function<bool(RowId)>& keep, RunContext& context) {
     std::vector<RowMask> masks = all_rows(context.memory());
     RowMask& mask = masks[table];
-    RowBlocks blocks(context, "filtering rows", mask.size());
-    blocks.for_each(mask.size(), [&](uint64_t row) { mask[row] = keep(static_cast<RowId>(row)); });
+    context.for_each(mask.size(), 1, [&](uint64_t row) { mask[row] = keep(static_cast<RowId>(row)); });
     reduce(std::move(masks), context);
 }
 
 uint64_t Join::count(RunContext& context) const {
     InsideOut<Counting, NoFactors<Counting>> query(*this, tree_.root(), {}, context);
-    return Counting::checked(query.total());
+    const uint64_t count = query.total();
+    if (count > Counting::most)
+        throw Error(ErrorCode::out_of_range,
+                    format("the join has more than %" PRIu64 " rows, the most that can be counted", Counting::most));
+    return count;
 }
 
 WideCount Join::wide_count(RunContext& context) const {
     const uint64_t few = InsideOut<Counting, NoFactors<Counting>>(*this, tree_.root(), {}, context).total();
     if (few <= Counting::most) return few;
     return InsideOut<WideCounting, NoFactors<WideCounting>>(*this, tree_.root(), {}, context).total();
-}
-
-Buffer<uint64_t> Join::counts(int table, RunContext& context) const {
-    InsideOut<Counting, NoFactors<Counting>> query(*this, table, {}, context);
-    Buffer<uint64_t> rows = query.values(table);
-    if (!rows.empty()) Counting::checked(*std::max_element(rows.begin(), rows.end()));
-    return rows;
 }
 
 } // namespace btml::relational

@@ -10,14 +10,6 @@
 
 namespace btml::relational {
 
-// The separator of a table and its parent in the join tree, its combinations of attribute values numbered densely:
-// row c of the child joins row p of the parent exactly if child_keys[c] == parent_keys[p]. After reduction every
-// number 0 ≤ κ < keys occurs on both sides. Empty buffers for the root.
-struct Separator {
-    uint64_t keys = 0;
-    Buffer<Key> child_keys, parent_keys;
-};
-
 class Join {
   public:
     // The natural join in SQL's sense: duplicate rows count, NULL keys join to nothing. Two key columns of one table
@@ -33,16 +25,19 @@ class Join {
     const std::vector<Table>& tables() const { return tables_; }
     std::vector<Table>& tables() { return tables_; }
     int relations() const { return static_cast<int>(tables_.size() - cycles_.bags.size()); }
+    int largest_table() const;
     const CyclicPart& cycles() const { return cycles_; }
     const JoinTree& tree() const { return tree_; }
-    const Separator& separator(int table) const { return separators_[table]; }
+    // The separator of a table (left) and its parent (right) in the join tree: row c of the child joins row p of the
+    // parent exactly if left[c] == right[p], and every code below `count` occurs on both sides. Empty for the root.
+    const KeyCodes& separator(int table) const { return separators_[table]; }
     // The keys of one table's rows on the separator that it shares with a neighbour in the tree, whichever of the two
     // is the parent (so also after reroot), and the number of such keys.
     const Buffer<Key>& keys(int table, int neighbour) const {
-        return is_child(table, neighbour) ? separator(table).child_keys : separator(neighbour).parent_keys;
+        return is_child(table, neighbour) ? separator(table).left : separator(neighbour).right;
     }
     uint64_t key_count(int table, int neighbour) const {
-        return separator(is_child(table, neighbour) ? table : neighbour).keys;
+        return separator(is_child(table, neighbour) ? table : neighbour).count;
     }
     // Rows a table had when it was handed over, its null row for a left join not counted, or a bag when it was made.
     uint64_t rows_read(int table) const { return rows_read_[table]; }
@@ -55,15 +50,12 @@ class Join {
     uint64_t count(RunContext& context) const;
     // Does the same with numbers up to 2^127, and one number more that stands for all larger ones.
     WideCount wide_count(RunContext& context) const;
-    // Rows of the join that each row of `table` takes part in, n_ρ of Cromp, Samadian, Pruhs §2.
-    Buffer<uint64_t> counts(int table, RunContext& context) const;
 
   private:
     bool is_child(int table, int parent) const { return tree_.nodes[table].parent == parent; }
     std::vector<RowMask> all_rows(MemoryBudget& memory) const;
-    void merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks);
-    void reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, MemoryBudget& memory,
-                        RowBlocks& blocks);
+    void merge_equal_attributes(std::vector<RowMask>& masks, RunContext& context);
+    void reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, RunContext& context);
     void number_separators(BagCodes bag_codes, RunContext& context);
     // Removes the rows that a mask leaves out and those that then take part in no row of the join.
     void reduce(std::vector<RowMask> masks, RunContext& context);
@@ -71,7 +63,7 @@ class Join {
     std::vector<Table> tables_;
     CyclicPart cycles_;
     JoinTree tree_;
-    std::vector<Separator> separators_;
+    std::vector<KeyCodes> separators_;
     std::vector<uint64_t> rows_read_;
 };
 

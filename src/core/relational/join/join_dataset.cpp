@@ -4,22 +4,31 @@
 
 namespace btml::relational {
 
+void renumber_categories(DataColumn& column, const std::vector<uint32_t>& order, RunContext& context) {
+    std::vector<uint32_t> numbers(column.categories.size(), DataColumn::null_code);
+    std::vector<std::string> ordered;
+    ordered.reserve(order.size());
+    context.for_each(order.size(), 10, [&](uint64_t i) {
+        numbers[order[i]] = static_cast<uint32_t>(i);
+        ordered.push_back(std::move(column.categories[order[i]]));
+    });
+    column.categories = std::move(ordered);
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        if (uint32_t& code = column.codes[row]; code != DataColumn::null_code) code = numbers[code];
+    });
+    if (column.null_row_code != DataColumn::null_code) column.null_row_code = numbers[column.null_row_code];
+}
+
 void drop_unused_categories(DataColumn& column, RunContext& context) {
-    std::vector<uint32_t> renumbered(column.categories.size(), DataColumn::null_code);
+    std::vector<bool> is_used(column.categories.size(), false);
     context.for_each(column.codes.size(), 1, [&](uint64_t row) {
-        if (column.codes[row] != DataColumn::null_code) renumbered[column.codes[row]] = 0;
+        if (column.codes[row] != DataColumn::null_code) is_used[column.codes[row]] = true;
     });
-    std::vector<std::string> used;
-    context.for_each(renumbered.size(), 10, [&](uint64_t code) {
-        if (renumbered[code] == DataColumn::null_code) return;
-        renumbered[code] = static_cast<uint32_t>(used.size());
-        used.push_back(std::move(column.categories[code]));
+    std::vector<uint32_t> used;
+    context.for_each(is_used.size(), 1, [&](uint64_t code) {
+        if (is_used[code]) used.push_back(static_cast<uint32_t>(code));
     });
-    column.categories = std::move(used);
-    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
-        uint32_t& code = column.codes[row];
-        if (code != DataColumn::null_code) code = renumbered[code];
-    });
+    renumber_categories(column, used, context);
 }
 
 namespace {
@@ -108,20 +117,19 @@ Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunConte
 
 void keep_rows_of(Join& join, JoinRows& rows, RunContext& context) {
     MemoryBudget& memory = context.memory();
-    RowBlocks blocks(context, "sampling the join", 0);
     for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) {
         Table& table = join.tables()[t];
         Buffer<RowId>& row_ids = rows.row_ids[t];
         RowMask kept(memory, "the rows of a join", table.rows, uint8_t{0});
-        blocks.for_each(rows.rows, [&](uint64_t i) { kept[row_ids[i]] = 1; });
+        context.for_each(rows.rows, 1, [&](uint64_t i) { kept[row_ids[i]] = 1; });
         Buffer<RowId> numbers(memory, "the rows of a join", table.rows);
         RowId next = 0;
-        blocks.for_each(table.rows, [&](uint64_t row) {
+        context.for_each(table.rows, 1, [&](uint64_t row) {
             numbers[row] = next;
             next += kept[row];
         });
-        blocks.for_each(rows.rows, [&](uint64_t i) { row_ids[i] = numbers[row_ids[i]]; });
-        keep_rows(table, kept, next, blocks);
+        context.for_each(rows.rows, 1, [&](uint64_t i) { row_ids[i] = numbers[row_ids[i]]; });
+        keep_rows(table, kept, next, context);
     }
 }
 
@@ -129,18 +137,17 @@ Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& p
     JoinRows rows{join.count(context), {}};
     for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
     Dataset dataset = make_dataset(std::move(join), std::move(rows), plan, context);
-    RowBlocks blocks(context, "grouping rows by key", 0);
     const auto order_of = [&](int table) -> const Buffer<RowId>& { return grouped.tables()[table].order; };
-    reorder(dataset.target, order_of(dataset.target_table), blocks);
-    if (!dataset.weight.empty()) reorder(dataset.weight, order_of(dataset.target_table), blocks);
-    if (dataset.offset) reorder(dataset.offset->numbers, order_of(dataset.target_table), blocks);
-    if (dataset.query) reorder(*dataset.query, order_of(dataset.target_table), blocks);
-    if (dataset.holdout_table >= 0) reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);
+    reorder(dataset.target, order_of(dataset.target_table), context);
+    if (!dataset.weight.empty()) reorder(dataset.weight, order_of(dataset.target_table), context);
+    if (dataset.offset) reorder(dataset.offset->numbers, order_of(dataset.target_table), context);
+    if (dataset.query) reorder(*dataset.query, order_of(dataset.target_table), context);
+    if (dataset.holdout_table >= 0) reorder(dataset.holdout, order_of(dataset.holdout_table), context);
     for (FeatureColumn& feature : dataset.features) {
         if (!feature.categorical)
-            reorder(feature.numbers, order_of(feature.table), blocks);
+            reorder(feature.numbers, order_of(feature.table), context);
         else
-            reorder(feature.codes, order_of(feature.table), blocks);
+            reorder(feature.codes, order_of(feature.table), context);
     }
     return dataset;
 }

@@ -38,6 +38,9 @@ struct DatasetPlan {
     std::vector<double> label_weights; // empty: 1
 };
 
+// Gives a column these of its categories, which are numbered in this order from now on; no row may have another.
+void renumber_categories(DataColumn& column, const std::vector<uint32_t>& order, RunContext& context);
+
 // Drops categories that no row has, and numbers the others anew, in their order.
 void drop_unused_categories(DataColumn& column, RunContext& context);
 

@@ -18,12 +18,6 @@ int find_identity_table(const Join& join, uint64_t join_rows) {
     return -1;
 }
 
-int find_largest_table(const Join& join) {
-    const auto fewer = [](const Table& a, const Table& b) { return a.rows < b.rows; };
-    return static_cast<int>(std::max_element(join.tables().begin(), join.tables().end(), fewer) -
-                            join.tables().begin());
-}
-
 uint64_t tuple_bytes(const Join& join, uint64_t join_rows) {
     const uint64_t identities = find_identity_table(join, join_rows) >= 0;
     return join_rows * sizeof(RowId) * (join.tables().size() - identities);
@@ -37,8 +31,8 @@ class Tuples {
         : join_(join),
           memory_(context.memory()),
           identity_(find_identity_table(join, join_rows)),
-          tree_(reroot(join.tree(), identity_ >= 0 ? identity_ : find_largest_table(join))),
-          blocks_(context, "enumerating the join", join_rows * join.tables().size()),
+          tree_(reroot(join.tree(), identity_ >= 0 ? identity_ : join.largest_table())),
+          context_(context),
           length_(join.tables()[tree_.root()].rows) {
         memory_.require(tuple_bytes(join, join_rows) + scratch_bytes(), what_rows);
         for (size_t t = 0; t < join.tables().size(); t++)
@@ -46,6 +40,7 @@ class Tuples {
     }
 
     JoinRows enumerate() && {
+        context_.progress("enumerating the join", 0, 0);
         if (identity_ < 0)
             std::iota(columns_[tree_.root()].begin(), columns_[tree_.root()].begin() + length_, RowId{0});
         placed_.push_back(tree_.root());
@@ -92,22 +87,22 @@ class Tuples {
     void append_unique(int table) {
         const Buffer<Key>& own = join_.keys(table, parent(table));
         Buffer<RowId> row_of_key(memory_, what_rows, keys(table));
-        blocks_.for_each(own.size(), [&](uint64_t row) { row_of_key[own[row]] = static_cast<RowId>(row); });
+        context_.for_each(own.size(), 1, [&](uint64_t row) { row_of_key[own[row]] = static_cast<RowId>(row); });
         const Key* const parent_keys = join_.keys(parent(table), table).data();
         const RowId* const parent_rows = columns_[parent(table)].data();
         RowId* const out = columns_[table].data();
-        blocks_.for_each(length_,
-                         [&](uint64_t i) { out[i] = row_of_key[key_of_tuple(table, parent_keys, parent_rows, i)]; });
+        context_.for_each(length_, 1,
+                          [&](uint64_t i) { out[i] = row_of_key[key_of_tuple(table, parent_keys, parent_rows, i)]; });
     }
 
     void append_groups(int table) {
-        const RowGroups groups = group_rows(join_.keys(table, parent(table)), keys(table), what_rows, memory_, blocks_);
+        const RowGroups groups = group_rows(join_.keys(table, parent(table)), keys(table), what_rows, context_);
         const Key* const parent_keys = join_.keys(parent(table), table).data();
         const RowId* const parent_rows = columns_[parent(table)].data();
         const auto key_of = [&](uint64_t i) { return key_of_tuple(table, parent_keys, parent_rows, i); };
 
         uint64_t length = 0;
-        blocks_.for_each(length_, [&](uint64_t i) { length += groups.size(key_of(i)); });
+        context_.for_each(length_, 1, [&](uint64_t i) { length += groups.size(key_of(i)); });
         std::array<RowId, block> first, copies; // of each tuple's group
         uint64_t to = length;
         for (uint64_t end = length_; end > 0;) {
@@ -127,7 +122,7 @@ class Tuples {
             }
             to -= written;
             end = begin;
-            blocks_.advance(written * placed_.size() + block);
+            context_.worked(written * placed_.size() + block);
         }
         length_ = length;
     }
@@ -142,7 +137,8 @@ class Tuples {
             if (n <= block)
                 std::fill_n(out, n, value);
             else
-                blocks_.run(n, [&](uint64_t from, uint64_t until) { std::fill(out + from, out + until, value); });
+                context_.in_blocks(n, 1,
+                                   [&](uint64_t from, uint64_t until) { std::fill(out + from, out + until, value); });
         }
     }
 
@@ -150,14 +146,15 @@ class Tuples {
         if (n <= block)
             std::copy_n(rows, n, out);
         else
-            blocks_.run(n, [&](uint64_t from, uint64_t until) { std::copy(rows + from, rows + until, out + from); });
+            context_.in_blocks(
+                n, 1, [&](uint64_t from, uint64_t until) { std::copy(rows + from, rows + until, out + from); });
     }
 
     const Join& join_;
     MemoryBudget& memory_;
     int identity_;
     JoinTree tree_;
-    RowBlocks blocks_;
+    RunContext& context_;
     std::vector<Buffer<RowId>> columns_;
     std::vector<int> placed_;
     uint64_t length_; // tuples so far

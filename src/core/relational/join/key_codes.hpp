@@ -1,7 +1,6 @@
 // Composite join keys of two tables as one dense code per row.
 #pragma once
 
-#include "core/relational/join/row_blocks.hpp"
 #include "core/relational/join/table.hpp"
 
 namespace btml::relational {
@@ -15,6 +14,6 @@ struct KeyCodes {
 
 // left[i] and right[i] are the i-th columns of the key, one Key per row; with no columns every row has code 0.
 KeyCodes encode_keys(const KeyColumns& left, uint64_t left_rows, const KeyColumns& right, uint64_t right_rows,
-                     MemoryBudget& memory, RowBlocks& blocks);
+                     RunContext& context);
 
 } // namespace btml::relational

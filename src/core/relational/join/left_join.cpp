@@ -54,20 +54,20 @@ KeyColumns refs(const std::vector<Buffer<Key>>& columns) {
 }
 
 // Codes of the edge's keys; afterwards the null row's code is `count`, and every left row without a partner has it.
-KeyCodes match_rows(LeftJoin& edge, uint64_t left_rows, uint64_t right_rows, MemoryBudget& memory, RowBlocks& blocks) {
+KeyCodes match_rows(LeftJoin& edge, uint64_t left_rows, uint64_t right_rows, RunContext& context) {
     for (Buffer<Key>& keys : edge.left_keys) { // the null row that an outer left join gave the left table
         const size_t given = keys.size();
         keys.resize(left_rows);
         std::fill(keys.begin() + given, keys.end(), null_key);
     }
-    KeyCodes codes = encode_keys(refs(edge.left_keys), left_rows, refs(edge.right_keys), right_rows, memory, blocks);
+    KeyCodes codes = encode_keys(refs(edge.left_keys), left_rows, refs(edge.right_keys), right_rows, context);
     const Key unmatched = codes.count;
-    Buffer<uint8_t> occurs(memory, "the keys of a left join", size_t{unmatched} + 1, uint8_t{0});
-    blocks.for_each(right_rows, [&](uint64_t row) {
+    Buffer<uint8_t> occurs(context.memory(), "the keys of a left join", size_t{unmatched} + 1, uint8_t{0});
+    context.for_each(right_rows, 1, [&](uint64_t row) {
         occurs[codes.right[row]] = 1;
         if (codes.right[row] == unmatched) codes.right[row] = null_key;
     });
-    blocks.for_each(left_rows, [&](uint64_t row) {
+    context.for_each(left_rows, 1, [&](uint64_t row) {
         if (!occurs[codes.left[row]]) codes.left[row] = unmatched;
     });
     return codes;
@@ -85,12 +85,11 @@ int first_free_attribute(const std::vector<Table>& tables) {
 void expand_left_joins(std::vector<Table>& tables, std::vector<LeftJoin> edges, RunContext& context) {
     check_edges(tables, edges);
     int attribute = first_free_attribute(tables);
-    RowBlocks blocks(context, "matching left joins", 0);
     for (size_t e : outer_first(tables, edges)) {
         LeftJoin& edge = edges[e];
         Table& left = tables[edge.left];
         Table& right = tables[edge.right];
-        KeyCodes codes = match_rows(edge, left.rows, right.rows, context.memory(), blocks);
+        KeyCodes codes = match_rows(edge, left.rows, right.rows, context);
         edge.left_keys.clear();
         edge.right_keys.clear();
         append_null_row(right);

@@ -1,7 +1,6 @@
 // Left joins as natural joins: a null row in the right table, and a private attribute on both.
 #pragma once
 
-#include "core/relational/join/row_blocks.hpp"
 #include "core/relational/join/table.hpp"
 
 namespace btml::relational {

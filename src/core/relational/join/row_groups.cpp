@@ -14,37 +14,37 @@ constexpr int digit_bits = 11;
 constexpr size_t digits = size_t{1} << digit_bits;
 
 // One stable pass of a radix sort, by one digit of a column.
-void sort_by_digit(Buffer<RowId>& rows, Buffer<RowId>& spare, const Buffer<Key>& column, int shift, RowBlocks& blocks) {
+void sort_by_digit(Buffer<RowId>& rows, Buffer<RowId>& spare, const Buffer<Key>& column, int shift,
+                   RunContext& context) {
     std::array<uint64_t, digits> places{};
     const auto digit = [&](uint64_t i) { return (column[rows[i]] >> shift) % digits; };
-    blocks.for_each(rows.size(), [&](uint64_t i) { places[digit(i)]++; });
+    context.for_each(rows.size(), 1, [&](uint64_t i) { places[digit(i)]++; });
     uint64_t place = 0;
     for (uint64_t& next : places) place += std::exchange(next, place);
-    blocks.for_each(rows.size(), [&](uint64_t i) { spare[places[digit(i)]++] = rows[i]; });
+    context.for_each(rows.size(), 1, [&](uint64_t i) { spare[places[digit(i)]++] = rows[i]; });
     std::swap(rows, spare);
 }
 
 } // namespace
 
-void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* row_groups_memory, MemoryBudget& memory,
-               RowBlocks& blocks) {
-    Buffer<RowId> spare(memory, row_groups_memory, rows.size());
+void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* row_groups_memory, RunContext& context) {
+    Buffer<RowId> spare(context.memory(), row_groups_memory, rows.size());
     for (size_t c = columns.size(); c-- > 0;) {
         const Buffer<Key>& column = *columns[c];
         Key varying = 0;
-        blocks.for_each(rows.size(), [&](uint64_t i) { varying |= column[rows[i]] ^ column[rows[0]]; });
+        context.for_each(rows.size(), 1, [&](uint64_t i) { varying |= column[rows[i]] ^ column[rows[0]]; });
         for (int shift = 0; shift < 32; shift += digit_bits)
-            if ((varying >> shift) % digits != 0) sort_by_digit(rows, spare, column, shift, blocks);
+            if ((varying >> shift) % digits != 0) sort_by_digit(rows, spare, column, shift, context);
     }
 }
 
 // Sorts by counting, shifted by one key: placing the rows moves each bound to where the next group begins.
-RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* row_groups_memory, MemoryBudget& memory,
-                     RowBlocks& blocks) {
-    RowGroups groups{Buffer<RowId>(memory, row_groups_memory, keys.size()), Buffer<RowId>(memory, row_groups_memory, count + 2, RowId{0})};
-    blocks.for_each(keys.size(), [&](uint64_t row) { groups.first[size_t{keys[row]} + 2]++; });
+RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* row_groups_memory, RunContext& context) {
+    RowGroups groups{Buffer<RowId>(context.memory(), row_groups_memory, keys.size()),
+                     Buffer<RowId>(context.memory(), row_groups_memory, count + 2, RowId{0})};
+    context.for_each(keys.size(), 1, [&](uint64_t row) { groups.first[size_t{keys[row]} + 2]++; });
     std::partial_sum(groups.first.begin(), groups.first.end(), groups.first.begin());
-    blocks.for_each(keys.size(), [&](uint64_t row) {
+    context.for_each(keys.size(), 1, [&](uint64_t row) {
         groups.rows[groups.first[size_t{keys[row]} + 1]++] = static_cast<RowId>(row);
     });
     groups.first.resize(count + 1);
@@ -58,8 +58,7 @@ RowGroups group_rows(const Join& join, int table, RunContext& context) {
     Buffer<Key> group_of(context.memory(), row_groups_memory, rows);
     Buffer<RowId> first_rows(context.memory(), row_groups_memory); // of the groups so far
     HashIndex index(context.memory(), row_groups_memory);
-    RowBlocks blocks(context, "grouping rows", 3 * rows);
-    blocks.for_each(rows, [&](uint64_t row) {
+    context.for_each(rows, 1, [&](uint64_t row) {
         uint64_t hash = 0;
         for (const Key* key : keys) hash = mix64(hash ^ key[row]);
         const auto next = static_cast<uint32_t>(first_rows.size());
@@ -69,7 +68,7 @@ RowGroups group_rows(const Join& join, int table, RunContext& context) {
         });
         if (group_of[row] == next) first_rows.push_back(static_cast<RowId>(row));
     });
-    return group_rows(group_of, first_rows.size(), row_groups_memory, context.memory(), blocks);
+    return group_rows(group_of, first_rows.size(), row_groups_memory, context);
 }
 
 Join join_of_groups(const Join& join, const std::vector<const RowGroups*>& groups, RunContext& context) {

@@ -7,8 +7,7 @@ namespace btml::relational {
 
 // Sorts rows by these columns, the first one first; rows that agree in all of them keep their order. `what` is a string
 // literal that names the memory.
-void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what, MemoryBudget& memory,
-               RowBlocks& blocks);
+void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what, RunContext& context);
 
 // The rows of one table by group: those of group g are rows[first[g]] … rows[first[g + 1] − 1], ascending.
 struct RowGroups {
@@ -20,8 +19,7 @@ struct RowGroups {
 };
 
 // The rows with key κ are group κ, for 0 ≤ κ < count.
-RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what, MemoryBudget& memory,
-                     RowBlocks& blocks);
+RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what, RunContext& context);
 
 // Groups the rows that the rest of a join cannot tell apart: they have equal keys to every neighbour in the join tree.
 // Groups are numbered in the order of their first rows.

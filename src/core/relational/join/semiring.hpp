@@ -35,53 +35,28 @@ struct SumProduct : OverNumbers {
     static constexpr double multiply(double a, double b) { return a * b; }
 };
 
-// Counts that are exact up to 2^53, as in a double. All larger counts are one value, `too_many`: that is a semiring
-// again, so nothing needs a check before the end of a query.
-struct Counting {
-    using Value = uint64_t;
-    static constexpr uint64_t most = uint64_t{1} << 53;
-    static constexpr uint64_t too_many = most + 1;
+// Counts that are exact up to a power of two. All larger counts are one value, `too_many`: that is a semiring again, so
+// nothing needs a check before the end of a query.
+template <class Count, int bits>
+struct CountingTo {
+    using Value = Count;
+    static constexpr Count most = Count{1} << bits;
+    static constexpr Count too_many = most + 1;
 
-    static constexpr uint64_t zero() { return 0; }
-    static constexpr uint64_t one() { return 1; }
-    static constexpr uint64_t add(uint64_t a, uint64_t b) { return a + b < too_many ? a + b : too_many; }
-    static constexpr uint64_t multiply(uint64_t a, uint64_t b) {
-        uint64_t product = 0;
-        return __builtin_mul_overflow(a, b, &product) || product > most ? too_many : product;
-    }
-    // Error out_of_range for too_many.
-    static uint64_t checked(uint64_t count) {
-        if (count > most)
-            throw Error(ErrorCode::out_of_range,
-                        format("the join has more than %" PRIu64 " rows, the most that can be counted", most));
-        return count;
-    }
-};
-
-// Counts that are exact up to 2^127; all larger ones are one value, as above.
-struct WideCounting {
-    using Value = WideCount;
-    static constexpr WideCount most = WideCount{1} << 127;
-    static constexpr WideCount too_many = most + 1;
-
-    static constexpr WideCount zero() { return 0; }
-    static constexpr WideCount one() { return 1; }
-    static constexpr WideCount add(WideCount a, WideCount b) {
-        WideCount sum = 0;
+    static constexpr Count zero() { return 0; }
+    static constexpr Count one() { return 1; }
+    static constexpr Count add(Count a, Count b) {
+        Count sum = 0;
         return __builtin_add_overflow(a, b, &sum) || sum > most ? too_many : sum;
     }
-    static constexpr WideCount multiply(WideCount a, WideCount b) {
-        WideCount product = 0;
+    static constexpr Count multiply(Count a, Count b) {
+        Count product = 0;
         return __builtin_mul_overflow(a, b, &product) || product > most ? too_many : product;
     }
-    // Error out_of_range for too_many.
-    static WideCount checked(WideCount count) {
-        if (count > most)
-            throw Error(ErrorCode::out_of_range,
-                        "the join has more than 2^127 rows, the most that can be sampled from");
-        return count;
-    }
 };
+
+using Counting = CountingTo<uint64_t, 53>; // as far as doubles are exact
+using WideCounting = CountingTo<WideCount, 127>;
 
 // The larger and the smaller number; NaN if either is NaN, so that the order of evaluation does not matter.
 constexpr double max_number(double a, double b) {

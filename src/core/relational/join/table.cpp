@@ -28,11 +28,11 @@ void append(Buffer<T>& values, T value) {
 // Remembers which of some hashes come twice, and a few more, in 4 bytes a hash at most.
 class Repeated {
   public:
-    Repeated(const Buffer<uint64_t>& hashes, RowBlocks& blocks)
+    Repeated(const Buffer<uint64_t>& hashes, RunContext& context)
         : mask_(std::bit_ceil(slots_per_hash * hashes.size() + 64) - 1),
           once_(hashes.budget(), what, (mask_ + 1) / 64, uint64_t{0}),
           twice_(hashes.budget(), what, (mask_ + 1) / 64, uint64_t{0}) {
-        blocks.for_each(hashes.size(), [&](uint64_t i) {
+        context.for_each(hashes.size(), 1, [&](uint64_t i) {
             const uint64_t slot = hashes[i] & mask_, bit = uint64_t{1} << slot % 64;
             twice_[slot / 64] |= once_[slot / 64] & bit;
             once_[slot / 64] |= bit;
@@ -68,13 +68,13 @@ const Buffer<Key>& key_column(const Table& table, int attribute) {
     throw Error(ErrorCode::internal, format("table \"%s\" lacks a join attribute", table.name.c_str()));
 }
 
-void tell_equal_rows_apart(Buffer<uint64_t>& content, RowBlocks& blocks) {
+void tell_equal_rows_apart(Buffer<uint64_t>& content, RunContext& context) {
     constexpr const char* what = "the numbers of equal rows";
-    const Repeated repeated(content, blocks); // most tables have few equal rows
+    const Repeated repeated(content, context); // most tables have few equal rows
     HashIndex numbers(content.budget(), what);
     Buffer<uint64_t> distinct(content.budget(), what);
     Buffer<RowId> rows(content.budget(), what); // by distinct content
-    blocks.for_each(content.size(), [&](uint64_t row) {
+    context.for_each(content.size(), 1, [&](uint64_t row) {
         if (!repeated.maybe(content[row])) return;
         const auto next = static_cast<uint32_t>(distinct.size());
         const uint32_t number = numbers.find_or_add(HashIndex::hash(content[row]), next,
@@ -108,15 +108,15 @@ uint64_t count_kept(const RowMask& mask) {
     return std::accumulate(mask.begin(), mask.end(), uint64_t{0});
 }
 
-void keep_rows(Table& table, const RowMask& mask, uint64_t kept, RowBlocks& blocks) {
-    for (KeyColumn& key : table.keys) keep_rows(key.values, mask, kept, blocks);
+void keep_rows(Table& table, const RowMask& mask, uint64_t kept, RunContext& context) {
+    for (KeyColumn& key : table.keys) keep_rows(key.values, mask, kept, context);
     for (DataColumn& column : table.columns) {
         if (column.kind == DataColumn::Kind::number)
-            keep_rows(column.numbers, mask, kept, blocks);
+            keep_rows(column.numbers, mask, kept, context);
         else
-            keep_rows(column.codes, mask, kept, blocks);
+            keep_rows(column.codes, mask, kept, context);
     }
-    if (table.content) keep_rows(*table.content, mask, kept, blocks);
+    if (table.content) keep_rows(*table.content, mask, kept, context);
     table.rows = kept;
 }
 

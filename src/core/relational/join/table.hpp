@@ -3,7 +3,6 @@
 
 #include "core/base/buffer.hpp"
 #include "core/numbers/number.hpp"
-#include "core/relational/join/row_blocks.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -68,7 +67,7 @@ const Buffer<Key>& key_column(const Table& table, int attribute);
 
 // Gives every row but the first of several with one content another: a hash of that content and of the row's number
 // among those. Equal rows can be exchanged, so the contents of a table are the same wherever its rows lie.
-void tell_equal_rows_apart(Buffer<uint64_t>& content, RowBlocks& blocks);
+void tell_equal_rows_apart(Buffer<uint64_t>& content, RunContext& context);
 
 // One more row: null_key in every key column, the null row's value in every data column, a hash of its own. Error
 // limit_exceeded where max_rows leaves no room for it.
@@ -81,9 +80,9 @@ uint64_t count_kept(const RowMask& mask);
 
 // The rows that stay, in their order; the memory of the others is given back.
 template <class T>
-void keep_rows(Buffer<T>& values, const RowMask& mask, uint64_t kept, RowBlocks& blocks) {
+void keep_rows(Buffer<T>& values, const RowMask& mask, uint64_t kept, RunContext& context) {
     uint64_t next = 0;
-    blocks.run(mask.size(), [&](uint64_t begin, uint64_t end) {
+    context.in_blocks(mask.size(), 1, [&](uint64_t begin, uint64_t end) {
         T* const value = values.data();
         uint64_t to = next;
         for (uint64_t row = begin; row < end; row++) {
@@ -96,6 +95,6 @@ void keep_rows(Buffer<T>& values, const RowMask& mask, uint64_t kept, RowBlocks&
     values.shrink_to_fit();
 }
 
-void keep_rows(Table& table, const RowMask& mask, uint64_t kept, RowBlocks& blocks);
+void keep_rows(Table& table, const RowMask& mask, uint64_t kept, RunContext& context);
 
 } // namespace btml::relational

@@ -100,6 +100,12 @@ int find_smallest_table(const Join& join) {
 
 } // namespace
 
+WideCount checked_count(WideCount count) {
+    if (count > WideCounting::most)
+        throw Error(ErrorCode::out_of_range, "the join has more than 2^127 rows, the most that can be sampled from");
+    return count;
+}
+
 Buffer<WideCount> draw_ranks(WideCount count, uint64_t n, uint64_t seed, uint64_t stream, RunContext& context) {
     const uint64_t drawn = rows_to_draw(count, n);
     if (2 * WideCount{drawn} <= count) return distinct_ranks(count, drawn, seed, stream, context);
@@ -116,7 +122,7 @@ JoinSampler::JoinSampler(const Join& join, std::optional<RowFilter> filter, RunC
     for (const Table& table : join.tables())
         if (!table.content)
             throw Error(ErrorCode::internal, format("table \"%s\" has no contents to sample by", table.name.c_str()));
-    WideCounting::checked(count_);
+    checked_count(count_);
 }
 
 uint64_t JoinSampler::bytes(uint64_t n) const {
@@ -137,6 +143,7 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
         throw Error(ErrorCode::limit_exceeded,
                     format("a sample of %" PRIu64 " rows, at most %" PRIu64 " can be drawn", rows, max_rows));
     context_.memory().require(bytes(rows), sample_memory);
+    context_.progress("sampling the join", 0, 0);
     Buffer<WideCount> rest = draw_ranks(count_, rows, seed, stream, context_);
     JoinRows sample{rows, {}};
     for (size_t t = 0; t < join_.tables().size(); t++) sample.row_ids.emplace_back(context_.memory(), sample_memory, rows);
@@ -149,10 +156,10 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
 }
 
 // A table's rows by their key to its parent; all of the root's are one group.
-RowGroups JoinSampler::groups_of(int table, RowBlocks& blocks) const {
+RowGroups JoinSampler::groups_of(int table) const {
     MemoryBudget& memory = context_.memory();
     const int parent = query_.tree().nodes[table].parent;
-    if (parent >= 0) return group_rows(join_.keys(table, parent), join_.key_count(table, parent), sample_memory, memory, blocks);
+    if (parent >= 0) return group_rows(join_.keys(table, parent), join_.key_count(table, parent), sample_memory, context_);
     const uint64_t rows = join_.tables()[table].rows;
     RowGroups all{Buffer<RowId>(memory, sample_memory, rows), Buffer<RowId>(memory, sample_memory, 2)};
     std::iota(all.rows.begin(), all.rows.end(), RowId{0});
@@ -202,8 +209,7 @@ void JoinSampler::place(int table, Buffer<WideCount>& rest, std::vector<Buffer<R
                            rows = parent < 0 ? nullptr : row_ids[parent].data()](uint64_t i) -> uint64_t {
         return keys ? keys[rows[i]] : 0;
     };
-    RowBlocks blocks(context_, "sampling the join", 0);
-    RowGroups groups = groups_of(table, blocks);
+    RowGroups groups = groups_of(table);
     RowMask is_met(context_.memory(), sample_memory, groups.count(), uint8_t{0});
     context_.for_each(rest.size(), 1, [&](uint64_t i) { is_met[group_of(i)] = 1; });
     const Buffer<WideCount> ends = count_up(table, groups, is_met);

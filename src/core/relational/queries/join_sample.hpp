@@ -33,8 +33,8 @@ class JoinSampler {
     // Every set of n rows with the same probability, in the order of their numbers; all rows where n is larger. The set
     // is a function of contents, n, seed and stream. (Contents are hashes: where two rows of a table differ and theirs
     // do not, of 10 million rows with probability 3e-6, the two are ordered by where they lie, and the set is as
-    // uniform.) The bags of a cyclic join have no row ids. Errors limit_exceeded
-    // beyond max_rows sampled rows, memory_limit before any work.
+    // uniform.) The bags of a cyclic join have no row ids. Errors limit_exceeded beyond max_rows sampled rows,
+    // memory_limit before any work.
     JoinRows draw(uint64_t n, uint64_t seed, uint64_t stream);
 
   private:
@@ -51,7 +51,7 @@ class JoinSampler {
         }
     };
 
-    RowGroups groups_of(int table, RowBlocks& blocks) const;
+    RowGroups groups_of(int table) const;
     void sort_by_content(int table, RowGroups& groups, uint64_t group) const;
     // Rows of the join that this row leads to, below it in the tree, for each row above it.
     WideCount rows_of(int table, RowId row) const;
@@ -63,6 +63,9 @@ class JoinSampler {
     InsideOut<WideCounting, Kept> query_;
     WideCount count_;
 };
+
+// Returns the number of a join's rows. Error out_of_range where there are more than 2^127.
+WideCount checked_count(WideCount count);
 
 // A uniform set of min(n, count) numbers from 0 to count − 1, ascending.
 Buffer<WideCount> draw_ranks(WideCount count, uint64_t n, uint64_t seed, uint64_t stream, RunContext& context);

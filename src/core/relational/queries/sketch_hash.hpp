@@ -18,6 +18,11 @@ class SketchHash {
         return static_cast<uint32_t>(static_cast<unsigned __int128>(bucket_(x)) * size >> 61);
     }
     bool is_negative(uint64_t x) const { return (sign_(x) & 1) != 0; }
+    // Returns the bucket, with this bit where the sign is negative.
+    static constexpr uint32_t sign_bit = uint32_t{1} << 31;
+    uint32_t signed_bucket(uint64_t x, uint32_t size) const {
+        return bucket(x, size) | (is_negative(x) ? sign_bit : 0);
+    }
 
   private:
     PolynomialHash<2> bucket_;

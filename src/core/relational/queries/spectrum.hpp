@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/relational/join/row_blocks.hpp"
 #include "core/relational/join/semiring.hpp"
 
 #include <cmath>
@@ -83,8 +82,8 @@ class RootsOfUnity {
   public:
     RootsOfUnity(uint32_t size, RunContext& context)
         : size_(size), inverse_(1.0 / size), roots_(context.memory(), "the roots of unity of a sketch", size) {
-        RowBlocks blocks(context, "preparing a sketch", size);
-        blocks.for_each(size, [&](uint64_t j) {
+        context.progress("preparing a sketch", 0, 0);
+        context.for_each(size, 1, [&](uint64_t j) {
             const double angle = -2 * std::numbers::pi * j / size;
             roots_[j] = {std::cos(angle), std::sin(angle)};
         });

@@ -87,10 +87,9 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
                             RunContext& context) {
     return with_semiring(semiring, [&]<Semiring S>(S) {
         Buffer<double> product(context.memory(), "the factors of a query over a join", table.rows, S::one());
-        RowBlocks blocks(context, "multiplying factors", table.rows * columns.size());
         for (int number : columns) {
             const DataColumn& column = factor_column(table, number);
-            blocks.for_each(table.rows, [&](uint64_t row) {
+            context.for_each(table.rows, 1, [&](uint64_t row) {
                 const double factor = column.numbers[row];
                 if (is_null(factor))
                     throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
@@ -110,18 +109,12 @@ InsideOut<S, ColumnFactors<S>> query(const Join& join, int root, const Factors& 
     return {join, root, {factors}, context};
 }
 
-// The largest table: a fact table whose dimensions have unique keys gets one term for each of its rows and dimensions,
-// and the order of rows changes no bit of the total.
-int root_of_total(const Join& join) {
-    const auto fewer_rows = [](const Table& a, const Table& b) { return a.rows < b.rows; };
-    return static_cast<int>(std::max_element(join.tables().begin(), join.tables().end(), fewer_rows) -
-                            join.tables().begin());
-}
-
 // A finite result is right: infinite factors below it were absorbed by ⊕, as they are in the rows, or there are none.
+// The root is the largest table: a fact table whose dimensions have unique keys gets one term for each of its rows and
+// dimensions, and the order of rows changes no bit of the total.
 template <Semiring S>
 double total(const Join& join, const Factors& factors, RunContext& context) {
-    const int root = root_of_total(join);
+    const int root = join.largest_table();
     const double result = query<S>(join, root, factors, context).total();
     if (std::isfinite(result)) return result;
     return ByKind<S>::result(query<ByKind<S>>(join, root, factors, context).total());
@@ -147,27 +140,13 @@ double safe_factor(size_t tables) {
     return std::is_same_v<S, SumProduct> ? std::exp2(exponent / count) : std::exp2(exponent) / count;
 }
 
-// Says whether a finite number of absolute value above `safe` is among them. Takes maxima lane by lane first, since
-// most columns have none.
-bool hold_larger(std::span<const double> numbers, double safe) {
-    std::array<double, 8> largest{};
-    size_t done = 0;
-    for (; done + largest.size() <= numbers.size(); done += largest.size())
-        for (size_t lane = 0; lane < largest.size(); lane++) {
-            const double size = std::abs(numbers[done + lane]);
-            largest[lane] = largest[lane] < size ? size : largest[lane];
-        }
-    if (*std::max_element(largest.begin(), largest.end()) > safe) done = 0;
-    return std::any_of(numbers.begin() + static_cast<ptrdiff_t>(done), numbers.end(),
-                       [=](double x) { return std::abs(x) > safe && std::isfinite(x); });
-}
-
+// Says whether a finite number of absolute value above `safe` is among the factors.
 bool hold_larger(const Factors& factors, double safe, RunContext& context) {
     bool larger = false;
-    RowBlocks blocks(context, "looking for large factors", 0);
     for (const Buffer<double>& column : factors)
-        blocks.run(column.size(), [&](uint64_t begin, uint64_t end) {
-            larger = larger || hold_larger(column.span().subspan(begin, end - begin), safe);
+        context.for_each(column.size(), 1, [&](uint64_t row) {
+            larger |=
+                (std::abs(column[row]) > safe) & (std::abs(column[row]) < std::numeric_limits<double>::infinity());
         });
     return larger;
 }
@@ -196,9 +175,9 @@ Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, Semi
     check_factors(join, factors, semiring);
     return with_semiring(semiring, [&]<Semiring S>(S) {
         check_rows<S>(join, factors, context);
-        Buffer<double> results = query<S>(join, table, factors, context).values(table);
+        Buffer<double> results = query<S>(join, table, factors, context).values();
         if (std::all_of(results.begin(), results.end(), [](double x) { return std::isfinite(x); })) return results;
-        const auto values = query<ByKind<S>>(join, table, factors, context).values(table);
+        const auto values = query<ByKind<S>>(join, table, factors, context).values();
         std::transform(values.begin(), values.end(), results.begin(), ByKind<S>::result);
         return results;
     });

@@ -1,7 +1,6 @@
 #include "core/relational/queries/tensor_sketch.hpp"
 
 #include "core/base/worker_contexts.hpp"
-#include "core/relational/queries/sketch_hash.hpp"
 
 #include <climits>
 #include <numeric>
@@ -11,11 +10,6 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* sketch_memory = "a tensor sketch";
-
-// Measured on one core of a server, in seconds; a forecast needs no more than their order of magnitude.
-constexpr double seconds_per_row = 2e-8;     // for a row and a block of frequencies
-constexpr double seconds_per_message = 8e-9; // for a row, a block and a neighbour of its table
-constexpr double seconds_per_bucket = 1e-8;  // of a fast Fourier transform, which is mostly writing and reading it
 
 // A transform cannot be interrupted: this one takes some 30 ms.
 constexpr uint32_t longest_transform = 1 << 20;
@@ -50,7 +44,7 @@ void transform_group(const HashedRows& hashed, uint64_t group, const Frequencies
     double* const buckets = fourier.input();
     std::fill(buckets, buckets + fourier.size(), 0.0);
     const RowGroups& groups = hashed.groups();
-    RowBlocks(context, "transforming rows", 0).for_each(groups.size(group), [&](uint64_t place) {
+    context.for_each(groups.size(group), 1, [&](uint64_t place) {
         const uint64_t i = groups.first[group] + place;
         const double factor = phi(groups.rows[i]);
         buckets[hashed.bucket(i)] += hashed.is_negative(i) ? -factor : factor;
@@ -111,15 +105,11 @@ HashedRows::HashedRows(const Join& join, int table, uint32_t size, uint64_t seed
       buckets_(context.memory(), "the hashed rows of a sketch", groups_.rows.size()) {
     const SketchHash hash(seed, table);
     const std::optional<Buffer<uint64_t>>& content = join.tables()[table].content;
-    RowBlocks blocks(context, "hashing rows", buckets_.size());
-    blocks.for_each(buckets_.size(), [&](uint64_t i) {
+    context.for_each(buckets_.size(), 1, [&](uint64_t i) {
         // A bag's row follows from those of the tables in it.
         const RowId row = groups_.rows[i];
         const uint64_t name = content ? (*content)[row] : row;
-        if (table >= join.relations())
-            buckets_[i] = 0;
-        else
-            buckets_[i] = hash.bucket(name, size) | (hash.is_negative(name) ? sign_bit : 0);
+        buckets_[i] = table >= join.relations() ? 0 : hash.signed_bucket(name, size);
     });
 }
 
@@ -176,21 +166,8 @@ std::vector<FourierTransform> TensorSketch::one_for_each_thread() {
 
 uint64_t TensorSketch::query_bytes() const {
     uint64_t values = 1 << 16;
-    for (int t = 0; t < static_cast<int>(tables_.size()); t++) values += grouped_.separator(t).keys;
+    for (int t = 0; t < static_cast<int>(tables_.size()); t++) values += grouped_.separator(t).count;
     return values * sizeof(Spectrum::Value);
-}
-
-double TensorSketch::estimated_seconds() const {
-    const uint64_t least = min_rows();
-    double for_rows = 0;
-    for (size_t t = 0; t < tables_.size(); t++) {
-        const RowGroups& groups = tables_[t].groups();
-        for_rows += seconds_per_message * grouped_.tree().neighbours(t).size() * groups.count();
-        for (uint64_t group = 0; group < groups.count(); group++)
-            if (groups.size(group) < least) for_rows += seconds_per_row * groups.size(group);
-    }
-    const double transforms = seconds_per_bucket * size_ * groups_of(least);
-    return (for_rows * frequencies_.blocks() + transforms) / team_.size();
 }
 
 std::vector<TensorSketch::TransformedGroups> TensorSketch::transform_groups(const Factors& factors) {
@@ -221,6 +198,7 @@ double TensorSketch::squared_norm(const Factors& factors) {
     WorkerContexts contexts(context_, team_.size(), query_bytes(), sketch_memory);
     Buffer<double> norms(context_.memory(), sketch_memory, frequencies_.blocks());
     std::atomic<uint64_t> done{0};
+    context_.share_progress("sketching", 0, norms.size());
     team_.for_each(norms.size(), [&](size_t block, int worker) {
         contexts.run(worker, [&](RunContext& context) {
             InsideOut<Spectrum, BlockFactors> query(grouped_, grouped_.tree().root(),
@@ -228,7 +206,7 @@ double TensorSketch::squared_norm(const Factors& factors) {
             norms[block] = frequencies_.squared_norm(block, query.total());
         });
         done++;
-        if (worker == 0) context_.progress("sketching", done, norms.size());
+        if (worker == 0) context_.share_progress("sketching", done, norms.size());
     });
     return std::accumulate(norms.begin(), norms.end(), 0.0);
 }

@@ -8,6 +8,7 @@
 #include "core/base/threads.hpp"
 #include "core/relational/join/row_groups.hpp"
 #include "core/relational/queries/fourier.hpp"
+#include "core/relational/queries/sketch_hash.hpp"
 #include "core/relational/queries/spectrum.hpp"
 #include "core/relational/queries/sum_product.hpp"
 
@@ -21,8 +22,8 @@ class HashedRows {
     HashedRows(const Join& join, int table, uint32_t size, uint64_t seed, RunContext& context);
 
     const RowGroups& groups() const { return groups_; }
-    uint32_t bucket(uint64_t row) const { return buckets_[row] & ~sign_bit; }
-    bool is_negative(uint64_t row) const { return (buckets_[row] & sign_bit) != 0; }
+    uint32_t bucket(uint64_t row) const { return buckets_[row] & ~SketchHash::sign_bit; }
+    bool is_negative(uint64_t row) const { return (buckets_[row] & SketchHash::sign_bit) != 0; }
 
     // Σ over the rows of a group of sign · phi(row) · exp(−2πi·bucket·w/k) for the frequencies w of a block. Rows with
     // phi(row) = 0 cost little.
@@ -38,10 +39,8 @@ class HashedRows {
     }
 
   private:
-    static constexpr uint32_t sign_bit = uint32_t{1} << 31;
-
     RowGroups groups_;
-    Buffer<uint32_t> buckets_; // of each of groups_.rows; with sign_bit where the sign is negative
+    Buffer<uint32_t> buckets_; // of each of groups_.rows, with its sign
 };
 
 class TensorSketch {
@@ -54,11 +53,6 @@ class TensorSketch {
 
     // Hashes the rows. size: k, see checked_size; fast_size() of it takes less time.
     TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunContext& context);
-
-    // Returns how many groups of rows have transforms in place of their rows.
-    uint64_t transformed_groups() const { return groups_of(min_rows()); }
-    // Forecasts roughly how long a norm takes, with as many threads as there are.
-    double estimated_seconds() const;
 
     // Returns ‖sk(r)‖², an unbiased estimate of Σ r² over the join for r the product of the factors; for its error see
     // sketch_size.hpp. The same bytes whatever the number of threads.

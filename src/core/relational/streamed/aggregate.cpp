@@ -1,10 +1,6 @@
 #include "core/relational/streamed/aggregate.hpp"
 
-#include "core/relational/streamed/bag_pass.hpp"
-#include "core/relational/streamed/plan_check.hpp"
 #include "core/relational/streamed/read_ahead.hpp"
-
-#include <map>
 
 namespace btml::relational {
 
@@ -12,321 +8,266 @@ namespace {
 
 constexpr uint64_t negative_zero = std::bit_cast<uint64_t>(-0.0);
 
+// Throws what is being handled again, and CannotDecide where memory is what lacks.
+[[noreturn]] void explain_failure() {
+    try {
+        throw;
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::memory_limit) refuse(beyond_budget);
+        throw;
+    } catch (const std::bad_alloc&) {
+        refuse("more memory than there is");
+    }
+}
+
 } // namespace
 
-class StreamedAggregate::Implementation {
-  public:
-    Implementation(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)
-        : plan_(checked(plan)),
-          sources_(std::move(sources)),
-          context_(context),
-          messages_(plan.tables.size()),
-          reports_(plan.tables.size()),
-          empty_(plan.tables.size(), false),
-          bag_rows_(plan_, context),
-          order_(bag_rows_.order()),
-          held_(plan.tables.size()),
-          nested_(plan.tables.size()) {
-        for (size_t t = 0; t < plan_.tables.size(); t++) reports_[t].ranges.resize(plan_.tables[t].measured.size());
-    }
-
-    void run(const std::function<void()>& widened) {
-        widened_ = &widened;
-        try {
-            for (int t = 0; t <= plan_.root(); t++) pass(t);
-            bag_rows_.clear();
-            check_result();
-        } catch (...) {
-            // Whoever asks anew, in another way, has the memory for it.
-            messages_.clear();
-            nested_.clear();
-            held_.clear();
-            bag_rows_.clear();
-            explain_failure();
-        }
-    }
-
-    const Message& result() const { return *messages_.back(); }
-    const StreamedReport& report(int table) const { return reports_[table]; }
-
-  private:
-    static const StreamedPlan& checked(const StreamedPlan& plan) {
-        if (const char* flaw = flaw_of(plan))
-            throw Error(ErrorCode::internal, format("a plan of a streamed join is none: %s", flaw));
-        return plan;
-    }
-
-    // Throws what is being handled again, and CannotDecide where memory is what lacks.
-    [[noreturn]] static void explain_failure() {
-        try {
-            throw;
-        } catch (const Error& error) {
-            if (error.code() == ErrorCode::memory_limit) refuse(beyond_budget);
-            throw;
-        } catch (const std::bad_alloc&) {
-            refuse("more memory than there is");
-        }
-    }
-
-    // Can rows of the table be in the result, as far as is known before it is read?
-    bool is_needed(int table) const {
-        for (int t = table; t >= 0; t = order_.parent(t).table)
-            if (empty_[t]) return false;
-        return true;
-    }
-
-    // Notes that the message of the table is empty, and those of the tables above it that need its rows.
-    void note_empty(int table) {
-        empty_[table] = true;
-        const BagOrder::Parent& parent = order_.parent(table);
-        if (parent.edge && (parent.edge->join == StreamedJoin::inner || parent.edge->join == StreamedJoin::semi))
-            note_empty(parent.table);
-    }
-
-    void pass(int table) {
-        const bool needed = prepare(table), numbered = needed && bag_rows_.is_numbered(table);
-        if (needed && order_.is_nested(table)) {
-            nested_[table] = input_of(table);
-            return;
-        }
-        messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table, numbered), context_.memory());
-        Message& own = *messages_[table];
-        if (numbered) own.number(bag_rows_.number(table), context_);
-        if (needed && order_.bag_of(table))
-            pass_bag(table);
-        else if (needed)
-            pass_table(table);
-        held_[table].reset();
-        for (const StreamedChild& child : plan_.tables[table].children) {
-            messages_[child.table].reset();
-            nested_[child.table].reset();
-        }
-        if (own.entries() == 0) note_empty(table);
-    }
-
-    void pass_table(int table) {
-        std::vector<const Message*> children;
-        for (const StreamedChild& child : plan_.tables[table].children)
-            children.push_back(messages_[child.table].get());
-        TablePass pass(plan_, table, std::move(children), *messages_[table], context_.memory());
-        add_filters(table, pass);
-        read_rows(table, pass);
-        finish(table);
-        reports_[table].rows_read = pass.rows_read();
-        reports_[table].rows_kept = pass.rows_kept();
-        reports_[table].ranges = pass.ranges();
-    }
-
-    void pass_bag(int table) {
-        const std::unique_ptr<const BagInput> bag = input_of(table);
-        BagPass pass(plan_, *bag, *messages_[table], context_);
-        pass.add();
-        for (const auto& [of, report] : pass.reports()) reports_[of] = report;
-        finish(table);
-    }
-
-    // Takes what the bag's rows are made from out of the messages so far.
-    std::unique_ptr<const BagInput> input_of(int table) {
-        std::unique_ptr<BagInput> input(new BagInput{table, bag_rows_.join_of(*order_.bag_of(table)), {}, {}});
-        for (const StreamedChild& child : plan_.tables[table].children) {
-            input->messages.push_back(std::move(messages_[child.table]));
-            input->nested.push_back(std::move(nested_[child.table]));
-        }
-        input->rows.look_up(input->messages, context_);
-        return input;
-    }
-
-    // columns: by column of a table, what equals it. Returns the same by column of its parent.
-    std::map<int, int> in_parent(int table, const std::map<int, int>& columns) const {
-        const StreamedChild* const edge = order_.parent(table).edge;
-        std::map<int, int> equal;
-        for (size_t k = 0; k < edge->key.size(); k++)
-            if (const auto known = columns.find(plan_.tables[table].key[k]); known != columns.end())
-                equal[edge->key[k]] = known->second;
-        return equal;
-    }
-
-    // Whether the child's message waits for its parent, whose rows need a partner there.
-    bool hands_keys_on(const StreamedChild& child, int table) const {
-        return child.table < table && messages_[child.table] && !messages_[child.table]->is_numbered() &&
-               !child.key.empty() && (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
-    }
-
-    // Filters rows by the messages that wait for ancestors of the table, and whose keys the rows have in columns of
-    // their own: where a key is missing, the ancestor's rows that a row of the table would be joined to are in no row
-    // of the join.
-    void add_filters(int table, TablePass& pass) const {
-        std::map<int, int> columns;
-        for (int column : plan_.tables[table].key) columns[column] = column;
-        for (int below = table; order_.parent(below).edge; below = order_.parent(below).table) {
-            columns = in_parent(below, columns);
-            for (const StreamedChild& child : plan_.tables[order_.parent(below).table].children) {
-                const auto is_shared = [&](int column) { return columns.count(column) > 0; };
-                if (!hands_keys_on(child, table) || !std::all_of(child.key.begin(), child.key.end(), is_shared))
-                    continue;
-                std::vector<int> shared;
-                for (int column : child.key) shared.push_back(columns.at(column));
-                pass.filter(*messages_[child.table], shared, context_.memory());
-            }
-        }
-    }
-
-    // To be called when a table's pass is over: its parent finds the entries of its message from now on.
-    void finish(int table) {
-        Message& own = *messages_[table];
-        if (table != plan_.root()) own.finish(context_);
-        reports_[table].keys = own.entries();
-        reports_[table].bytes += own.bytes();
-    }
-
-    // Holds the rows that are to be held before a pass. False: the table is not needed.
-    bool prepare(int table) {
-        if (is_needed(table) && plan_.tables[table].held) hold(table);
-        if (const StreamedBag* const bag = order_.bag_of(table); bag && is_needed(table))
-            for (int other : order_.tables_of(*bag))
-                if (is_needed(table) && !bag_rows_.has_table(other)) hold(other);
-        return is_needed(table);
-    }
-
-    // Reads a table into memory, where it is not there yet.
-    void hold(int table) {
-        if (held_[table]) return;
-        const StreamedTable& of = plan_.tables[table];
-        held_[table] = std::make_unique<HeldRows>(of.columns, context_.memory());
-        RowBatch batch(of.columns, context_.memory());
-        for (sources_[table]->next(batch); batch.rows > 0; sources_[table]->next(batch)) {
-            held_[table]->append(batch);
-            context_.worked(batch.rows * of.columns.size());
-        }
-        reports_[table].rows_read = held_[table]->rows();
-        reports_[table].bytes = held_[table]->bytes();
-        if (held_[table]->rows() == 0) note_empty(table);
-        if (!plan_.bags.empty()) bag_rows_.add_table(table, *held_[table]);
-    }
-
-    // By child of a held table: the entries that its rows meet, where the child's message is numbered; else null.
-    std::vector<const uint32_t*> met_by_rows(int table) {
-        std::vector<const uint32_t*> met;
-        for (const StreamedChild& child : plan_.tables[table].children) {
-            const Message& message = *messages_[child.table];
-            met.push_back(nullptr);
-            if (!message.is_numbered()) continue;
-            Buffer<RowId>& entries = bag_rows_.numbers_of_rows(child.table);
-            context_.for_each(entries.size(), 1, [&](uint64_t row) {
-                if (!message.has_rows(entries[row])) entries[row] = Message::none;
-            });
-            met.back() = entries.data();
-        }
-        return met;
-    }
-
-    void read_rows(int table, TablePass& rows) {
-        RowBlocks blocks(context_, "aggregating a join", 0);
-        const auto add = [&](RowBatch::Column* columns, uint32_t count, RunContext& context,
-                             const std::vector<const uint32_t*>& known = {}, const uint32_t* numbers = nullptr) {
-            rows.add(columns, count, context, known, numbers);
-            if (rows.ranges().empty()) return;
-            reports_[table].ranges = rows.ranges();
-            (*widened_)();
-        };
-        if (held_[table]) {
-            const uint32_t* const numbers =
-                messages_[table]->is_numbered() ? bag_rows_.numbers_of_rows(table).data() : nullptr;
-            const std::vector<const uint32_t*> met = met_by_rows(table);
-            std::vector<RowBatch::Column> columns;
-            std::vector<const uint32_t*> known(met.size());
-            for (uint64_t row = 0; row < held_[table]->rows(); row += RowBatch::max_rows) {
-                held_[table]->view(row, columns);
-                const uint64_t left = held_[table]->rows() - row;
-                for (size_t c = 0; c < met.size(); c++) known[c] = met[c] ? met[c] + row : nullptr;
-                const auto count = static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows));
-                add(columns.data(), count, context_, known, numbers ? numbers + row : nullptr);
-                blocks.advance(count);
-            }
-        } else {
-            const auto add_batch = [&](RowBatch& batch, RunContext& context) {
-                add(batch.columns(), batch.rows, context);
-            };
-            for_each_batch(*sources_[table], plan_.tables[table].columns, context_, add_batch,
-                           [&](uint32_t count) { blocks.advance(count); });
-        }
-    }
-
-    // Without groups there is a result of no rows, too; it has no value that depends on the order of rows.
-    void check_result() {
-        Message& result = *messages_.back();
-        if (result.layout().full_key_words() == 0 && result.entries() == 0) {
-            KeyBatch no_key(0, context_.memory());
-            no_key.count = 1;
-            no_key.hash();
-            uint64_t* entry = nullptr;
-            result.find_or_add(no_key, &entry, context_);
-        }
-        const MessageLayout& layout = result.layout();
-        context_.for_each(result.entries(), layout.kinds.size(), [&](uint64_t group) {
-            const uint64_t* const entry = result.entry(static_cast<uint32_t>(group));
-            for (size_t q = 0; q < layout.kinds.size(); q++) {
-                if (is_ambiguous(layout.kinds[q], entry + layout.cells[q]))
-                    refuse("equal extrema that are written differently");
-                if (layout.kinds[q] == CellKind::number_sum && entry[layout.cells[q]] == negative_zero &&
-                    sums_in(plan_.root(), static_cast<int>(q)) > 1)
-                    refuse("a sum that is a zero of either sign");
-            }
-        });
-    }
-
-    // Tables with factors in a query, those below included. With one, a sum is -0 where all rows' products are -0; with
-    // several, also where a negative factor meets rows that cancel out.
-    int sums_in(int table, int query) const {
-        const StreamedTable& of = plan_.tables[table];
-        int sums = of.queries[query].factors.empty() ? 0 : 1;
-        for (size_t c = 0; c < of.children.size(); c++)
-            if (multiplies(of.children[c].join)) sums += sums_in(of.children[c].table, of.queries[query].children[c]);
-        return sums;
-    }
-
-    const StreamedPlan plan_;
-    std::vector<RowSource*> sources_;
-    RunContext& context_;
-    const std::function<void()>* widened_ = nullptr; // while it runs
-    std::vector<std::unique_ptr<Message>> messages_; // of the tables so far whose parents are still to come
-    std::vector<StreamedReport> reports_;
-    std::vector<bool> empty_; // the message of the table is known to be
-    BagRows bag_rows_;
-    const BagOrder& order_;
-    std::vector<std::unique_ptr<HeldRows>> held_;
-    std::vector<std::unique_ptr<const BagInput>> nested_; // by table: bags so far whose parents are still to come
-};
-
 StreamedAggregate::StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)
-    : implementation_(std::make_unique<Implementation>(plan, std::move(sources), context)) {}
-StreamedAggregate::~StreamedAggregate() = default;
+    : plan_(plan),
+      sources_(std::move(sources)),
+      context_(context),
+      messages_(plan.tables.size()),
+      reports_(plan.tables.size()),
+      empty_(plan.tables.size(), false),
+      bag_rows_(plan_, context),
+      order_(bag_rows_.order()),
+      held_(plan.tables.size()),
+      nested_(plan.tables.size()) {
+    for (size_t t = 0; t < plan_.tables.size(); t++) reports_[t].ranges.resize(plan_.tables[t].measured.size());
+}
 
 void StreamedAggregate::run(const std::function<void()>& widened) {
-    implementation_->run(widened);
-}
-
-uint64_t StreamedAggregate::groups() const {
-    return implementation_->result().entries();
-}
-
-int64_t StreamedAggregate::group_value(uint64_t group, size_t column) const {
-    return static_cast<int64_t>(implementation_->result().entry(static_cast<uint32_t>(group))[column]);
-}
-
-bool StreamedAggregate::group_is_null(uint64_t group, size_t column) const {
-    const Message& result = implementation_->result();
-    return result.layout().is_null(result.entry(static_cast<uint32_t>(group)), column);
+    widened_ = &widened;
+    try {
+        for (int t = 0; t <= plan_.root(); t++) pass(t);
+        bag_rows_.clear();
+        check_result();
+    } catch (...) {
+        // Whoever asks anew, in another way, has the memory for it.
+        messages_.clear();
+        nested_.clear();
+        held_.clear();
+        bag_rows_.clear();
+        explain_failure();
+    }
 }
 
 StreamedCell StreamedAggregate::cell(uint64_t group, size_t query) const {
-    const Message& result = implementation_->result();
-    const MessageLayout& layout = result.layout();
-    return read_cell(layout.kinds[query], result.entry(static_cast<uint32_t>(group)) + layout.cells[query]);
+    const MessageLayout& layout = result().layout();
+    return read_cell(layout.kinds[query], entry(group) + layout.cells[query]);
 }
 
-const StreamedReport& StreamedAggregate::report(int table) const {
-    return implementation_->report(table);
+// Can rows of the table be in the result, as far as is known before it is read?
+bool StreamedAggregate::is_needed(int table) const {
+    for (int t = table; t >= 0; t = order_.parent(t).table)
+        if (empty_[t]) return false;
+    return true;
+}
+
+// Notes that the message of the table is empty, and those of the tables above it that need its rows.
+void StreamedAggregate::note_empty(int table) {
+    empty_[table] = true;
+    const BagOrder::Parent& parent = order_.parent(table);
+    if (parent.edge && (parent.edge->join == StreamedJoin::inner || parent.edge->join == StreamedJoin::semi))
+        note_empty(parent.table);
+}
+
+void StreamedAggregate::pass(int table) {
+    const bool needed = prepare(table), numbered = needed && bag_rows_.is_numbered(table);
+    if (needed && order_.is_nested(table)) {
+        nested_[table] = input_of(table);
+        return;
+    }
+    messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table, numbered), context_.memory());
+    Message& own = *messages_[table];
+    if (numbered) own.number(bag_rows_.number(table), context_);
+    if (needed && order_.bag_of(table))
+        pass_bag(table);
+    else if (needed)
+        pass_table(table);
+    held_[table].reset();
+    for (const StreamedChild& child : plan_.tables[table].children) {
+        messages_[child.table].reset();
+        nested_[child.table].reset();
+    }
+    if (own.entries() == 0) note_empty(table);
+}
+
+void StreamedAggregate::pass_table(int table) {
+    std::vector<const Message*> children;
+    for (const StreamedChild& child : plan_.tables[table].children) children.push_back(messages_[child.table].get());
+    TablePass pass(plan_, table, std::move(children), *messages_[table], context_.memory());
+    add_filters(table, pass);
+    read_rows(table, pass);
+    finish(table);
+    reports_[table].rows_read = pass.rows_read();
+    reports_[table].rows_kept = pass.rows_kept();
+    reports_[table].ranges = pass.ranges();
+}
+
+void StreamedAggregate::pass_bag(int table) {
+    const std::unique_ptr<const BagInput> bag = input_of(table);
+    BagPass pass(plan_, *bag, *messages_[table], context_);
+    pass.add();
+    for (const auto& [of, report] : pass.reports()) reports_[of] = report;
+    finish(table);
+}
+
+// Takes what the bag's rows are made from out of the messages so far.
+std::unique_ptr<const BagInput> StreamedAggregate::input_of(int table) {
+    std::unique_ptr<BagInput> input(new BagInput{table, bag_rows_.join_of(*order_.bag_of(table)), {}, {}});
+    for (const StreamedChild& child : plan_.tables[table].children) {
+        input->messages.push_back(std::move(messages_[child.table]));
+        input->nested.push_back(std::move(nested_[child.table]));
+    }
+    input->rows.look_up(input->messages, context_);
+    return input;
+}
+
+// columns: by column of a table, what equals it. Returns the same by column of its parent.
+std::map<int, int> StreamedAggregate::in_parent(int table, const std::map<int, int>& columns) const {
+    const StreamedChild* const edge = order_.parent(table).edge;
+    std::map<int, int> equal;
+    for (size_t k = 0; k < edge->key.size(); k++)
+        if (const auto known = columns.find(plan_.tables[table].key[k]); known != columns.end())
+            equal[edge->key[k]] = known->second;
+    return equal;
+}
+
+// Whether the child's message waits for its parent, whose rows need a partner there.
+bool StreamedAggregate::hands_keys_on(const StreamedChild& child, int table) const {
+    return child.table < table && messages_[child.table] && !messages_[child.table]->is_numbered() &&
+           !child.key.empty() && (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
+}
+
+// Filters rows by the messages that wait for ancestors of the table, and whose keys the rows have in columns of
+// their own: where a key is missing, the ancestor's rows that a row of the table would be joined to are in no row
+// of the join.
+void StreamedAggregate::add_filters(int table, TablePass& pass) const {
+    std::map<int, int> columns;
+    for (int column : plan_.tables[table].key) columns[column] = column;
+    for (int below = table; order_.parent(below).edge; below = order_.parent(below).table) {
+        columns = in_parent(below, columns);
+        for (const StreamedChild& child : plan_.tables[order_.parent(below).table].children) {
+            const auto is_shared = [&](int column) { return columns.count(column) > 0; };
+            if (!hands_keys_on(child, table) || !std::all_of(child.key.begin(), child.key.end(), is_shared)) continue;
+            std::vector<int> shared;
+            for (int column : child.key) shared.push_back(columns.at(column));
+            pass.filter(*messages_[child.table], shared, context_.memory());
+        }
+    }
+}
+
+// To be called when a table's pass is over: its parent finds the entries of its message from now on.
+void StreamedAggregate::finish(int table) {
+    Message& own = *messages_[table];
+    if (table != plan_.root()) own.finish(context_);
+    reports_[table].keys = own.entries();
+    reports_[table].bytes += own.bytes();
+}
+
+// Holds the rows that are to be held before a pass. False: the table is not needed.
+bool StreamedAggregate::prepare(int table) {
+    if (is_needed(table) && plan_.tables[table].held) hold(table);
+    if (const StreamedBag* const bag = order_.bag_of(table); bag && is_needed(table))
+        for (int other : order_.tables_of(*bag))
+            if (is_needed(table) && !bag_rows_.has_table(other)) hold(other);
+    return is_needed(table);
+}
+
+// Reads a table into memory, where it is not there yet.
+void StreamedAggregate::hold(int table) {
+    if (held_[table]) return;
+    const std::vector<StreamedType>& columns = plan_.tables[table].columns;
+    HeldRows& rows = held_[table].emplace();
+    StreamedReport& report = reports_[table];
+    for (;;) {
+        auto batch = std::make_unique<RowBatch>(columns, context_.memory());
+        sources_[table]->next(*batch);
+        if (batch->rows == 0) break;
+        batch->keep_shown();
+        report.rows_read += batch->rows;
+        context_.worked(batch->rows * columns.size());
+        rows.push_back(std::move(batch));
+    }
+    report.bytes = report.rows_read * RowBatch::row_bytes(columns);
+    if (rows.empty()) note_empty(table);
+    if (!plan_.bags.empty()) bag_rows_.add_table(table, *held_[table]);
+}
+
+// By child of a held table: the entries that its rows meet, where the child's message is numbered; else null.
+std::vector<const uint32_t*> StreamedAggregate::met_by_rows(int table) {
+    std::vector<const uint32_t*> met;
+    for (const StreamedChild& child : plan_.tables[table].children) {
+        const Message& message = *messages_[child.table];
+        met.push_back(nullptr);
+        if (!message.is_numbered()) continue;
+        Buffer<RowId>& entries = bag_rows_.numbers_of_rows(child.table);
+        context_.for_each(entries.size(), 1, [&](uint64_t row) {
+            if (!message.has_rows(entries[row])) entries[row] = Message::none;
+        });
+        met.back() = entries.data();
+    }
+    return met;
+}
+
+void StreamedAggregate::read_rows(int table, TablePass& rows) {
+    uint64_t read = 0;
+    const auto advance = [&](uint32_t count) { context_.progress("aggregating a join", read += count, 0); };
+    const auto add = [&](RowBatch::Column* columns, uint32_t count, RunContext& context,
+                         const std::vector<const uint32_t*>& known = {}, const uint32_t* numbers = nullptr) {
+        rows.add(columns, count, context, known, numbers);
+        if (rows.ranges().empty()) return;
+        reports_[table].ranges = rows.ranges();
+        (*widened_)();
+    };
+    if (held_[table]) {
+        const uint32_t* const numbers =
+            messages_[table]->is_numbered() ? bag_rows_.numbers_of_rows(table).data() : nullptr;
+        const std::vector<const uint32_t*> met = met_by_rows(table);
+        std::vector<const uint32_t*> known(met.size());
+        for (const std::unique_ptr<RowBatch>& batch : *held_[table]) {
+            for (size_t c = 0; c < met.size(); c++) known[c] = met[c] ? met[c] + read : nullptr;
+            add(batch->columns(), batch->rows, context_, known, numbers ? numbers + read : nullptr);
+            advance(batch->rows);
+        }
+    } else {
+        const auto add_batch = [&](RowBatch& batch, RunContext& context) { add(batch.columns(), batch.rows, context); };
+        for_each_batch(*sources_[table], plan_.tables[table].columns, context_, add_batch, advance);
+    }
+}
+
+// Without groups there is a result of no rows, too; it has no value that depends on the order of rows.
+void StreamedAggregate::check_result() {
+    Message& result = *messages_.back();
+    if (result.layout().full_key_words() == 0 && result.entries() == 0) {
+        KeyBatch no_key(0, context_.memory());
+        no_key.count = 1;
+        no_key.hash();
+        uint64_t* entry = nullptr;
+        result.find_or_add(no_key, &entry, context_);
+    }
+    const MessageLayout& layout = result.layout();
+    context_.for_each(result.entries(), layout.kinds.size(), [&](uint64_t group) {
+        const uint64_t* const entry = result.entry(static_cast<uint32_t>(group));
+        for (size_t q = 0; q < layout.kinds.size(); q++) {
+            if (is_ambiguous(layout.kinds[q], entry + layout.cells[q]))
+                refuse("equal extrema that are written differently");
+            if (layout.kinds[q] == CellKind::number_sum && entry[layout.cells[q]] == negative_zero &&
+                sums_in(plan_.root(), static_cast<int>(q)) > 1)
+                refuse("a sum that is a zero of either sign");
+        }
+    });
+}
+
+// Tables with factors in a query, those below included. With one, a sum is -0 where all rows' products are -0; with
+// several, also where a negative factor meets rows that cancel out.
+int StreamedAggregate::sums_in(int table, int query) const {
+    const StreamedTable& of = plan_.tables[table];
+    int sums = of.queries[query].factors.empty() ? 0 : 1;
+    for (size_t c = 0; c < of.children.size(); c++)
+        if (multiplies(of.children[c].join)) sums += sums_in(of.children[c].table, of.queries[query].children[c]);
+    return sums;
 }
 
 } // namespace btml::relational

@@ -2,7 +2,6 @@
 
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
-#include "core/relational/streamed/ranges.hpp"
 
 #include <algorithm>
 
@@ -24,14 +23,14 @@ const BagJoin& rows_to_cut(const BagInput& bag) {
 // Passes over chunks of the bag's rows on one thread, and over what nested bags have with the same first attributes.
 class BagPass::Worker {
   public:
-    Worker(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context, MemoryBudget& memory)
-        : bag_(bag), context_(context), memory_(memory), nested_(bag.nested.size()) {
+    Worker(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context)
+        : bag_(bag), context_(context), nested_(bag.nested.size()) {
         std::vector<const Message*> children;
         for (size_t c = 0; c < nested_.size(); c++) {
             if (bag.nested[c]) nested_[c] = nest(plan, *bag.nested[c]);
             children.push_back(bag.nested[c] ? nested_[c].message.get() : bag.messages[c].get());
         }
-        pass_ = std::make_unique<TablePass>(plan, bag.table, std::move(children), own, memory);
+        pass_ = std::make_unique<TablePass>(plan, bag.table, std::move(children), own, context.memory());
     }
 
     // Rows add to this message of the bag from now on.
@@ -41,7 +40,7 @@ class BagPass::Worker {
     void add(Key begin, Key end) {
         for (Nested& nested : nested_)
             if (nested.worker && !nested.fill(begin, end, context_)) return;
-        bag_.rows.join(begin, end, context_, memory_,
+        bag_.rows.join(begin, end, context_,
                        [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
                            pass_->add(batch.columns(), batch.rows, context_, known, numbers);
                        });
@@ -83,14 +82,13 @@ class BagPass::Worker {
 
     Nested nest(const StreamedPlan& plan, const BagInput& bag) {
         Nested nested;
-        nested.message = std::make_unique<Message>(MessageLayout(plan, bag.table), memory_);
-        nested.worker = std::make_unique<Worker>(plan, bag, *nested.message, context_, memory_);
+        nested.message = std::make_unique<Message>(MessageLayout(plan, bag.table), context_.memory());
+        nested.worker = std::make_unique<Worker>(plan, bag, *nested.message, context_);
         return nested;
     }
 
     const BagInput& bag_;
     RunContext& context_;
-    MemoryBudget& memory_;
     std::vector<Nested> nested_; // by child; empty where one is not nested
     std::unique_ptr<TablePass> pass_;
 };
@@ -124,7 +122,7 @@ void BagPass::add() {
 }
 
 void BagPass::add_in_order() {
-    Worker worker(plan_, bag_, own_, context_, context_.memory());
+    Worker worker(plan_, bag_, own_, context_);
     for (size_t chunk = 0; chunk < chunks(); chunk++) worker.add(bounds_[chunk], bounds_[chunk + 1]);
     worker.report(reports_);
 }
@@ -136,7 +134,7 @@ void BagPass::add_by_number() {
     const auto add = [&](size_t chunk, int number) {
         contexts.run(number, [&](RunContext& context) {
             std::unique_ptr<Worker>& worker = workers[number];
-            if (!worker) worker = std::make_unique<Worker>(plan_, bag_, own_, context, context_.memory());
+            if (!worker) worker = std::make_unique<Worker>(plan_, bag_, own_, context);
             worker->add(bounds_[chunk], bounds_[chunk + 1]);
         });
     };
@@ -156,7 +154,7 @@ void BagPass::add_by_chunks(bool disjoint) {
             parts[part] = std::make_unique<Message>(own_.layout(), context_.memory());
             contexts.run(number, [&](RunContext& context) {
                 std::unique_ptr<Worker>& worker = workers[number];
-                if (!worker) worker = std::make_unique<Worker>(plan_, bag_, *parts[part], context, context_.memory());
+                if (!worker) worker = std::make_unique<Worker>(plan_, bag_, *parts[part], context);
                 worker->add_to(*parts[part]);
                 worker->add(bounds_[begin + part], bounds_[begin + part + 1]);
             });
@@ -167,7 +165,6 @@ void BagPass::add_by_chunks(bool disjoint) {
         else
             for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
     }
-    if (disjoint) own_.index(team, contexts);
     for (const std::unique_ptr<Worker>& worker : workers)
         if (worker) worker->report(reports_);
 }

@@ -1,7 +1,6 @@
 // The pass over the rows of a bag: chunks of them are joined and find their partners on several threads.
 #pragma once
 
-#include "core/relational/streamed/aggregate.hpp"
 #include "core/relational/streamed/bag_rows.hpp"
 #include "core/relational/streamed/table_pass.hpp"
 

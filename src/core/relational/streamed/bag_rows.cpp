@@ -13,48 +13,38 @@ namespace {
 constexpr const char* keys_memory = "the keys of a cyclic join";
 constexpr uint64_t min_chunk_rows = 256, max_chunks = 256;
 
-// What rows of a child's relation meet, and the rows of a batch with them.
-struct Partners {
-    size_t child, relation;
-    const uint32_t* entries; // by row of the relation
-    std::array<uint32_t, RowBatch::max_rows> met;
-};
+} // namespace
 
-// Puts tuples into batches.
-class BatchFiller {
+// Puts tuples into batches, with what their rows meet.
+class BagJoin::BatchFiller {
   public:
-    // places: by column, its attribute's place in the tuple. columns: those that are written.
-    BatchFiller(const std::vector<const Buffer<int64_t>*>& words, const std::vector<size_t>& places,
-                const std::vector<size_t>& columns, std::vector<Partners> partners, size_t children, int number,
-                MemoryBudget& memory, const BagJoin::Body& body)
-        : words_(words),
-          places_(places),
-          columns_(columns),
-          partners_(std::move(partners)),
-          known_(children, nullptr),
-          number_(number),
-          batch_(std::vector<StreamedType>(words.size(), StreamedType::integer), memory),
+    BatchFiller(const BagJoin& join, MemoryBudget& memory, const Body& body)
+        : join_(join),
+          met_(join.known_.size()),
+          known_(join.plan_.tables[join.bag_.table].children.size(), nullptr),
+          batch_(std::vector<StreamedType>(join.words_.size(), StreamedType::integer), memory),
           body_(body) {
-        for (const Partners& partners_of_child : partners_)
-            known_[partners_of_child.child] = partners_of_child.met.data();
+        for (size_t k = 0; k < met_.size(); k++) known_[join.known_[k].child] = met_[k].data();
     }
 
     void put(const JoinedTuples& tuples) {
         for (uint32_t begin = 0, end = 0; begin < tuples.count; begin = end) {
             end = begin + std::min(tuples.count - begin, RowBatch::max_rows - batch_.rows);
-            for (size_t c : columns_) {
-                const JoinedTuples::Column& keys = tuples.values[places_[c]];
+            for (size_t c : join_.columns_) {
+                const JoinedTuples::Column& keys = tuples.values[join_.places_[c]];
+                const int64_t* const words = join_.words_[c]->data();
                 int64_t* to = batch_.columns()[c].words + batch_.rows;
-                for (uint32_t i = begin; i < end; i++) *to++ = (*words_[c])[keys[i]];
+                for (uint32_t i = begin; i < end; i++) *to++ = words[keys[i]];
             }
-            for (Partners& partners : partners_) {
-                const JoinedTuples::Column& rows = tuples.rows[partners.relation];
-                uint32_t* to = partners.met.data() + batch_.rows;
-                for (uint32_t i = begin; i < end; i++) *to++ = partners.entries[rows[i]];
+            for (size_t k = 0; k < met_.size(); k++) {
+                const JoinedTuples::Column& rows = tuples.rows[join_.known_[k].relation];
+                const uint32_t* const entries = join_.known_[k].entries.data();
+                uint32_t* to = met_[k].data() + batch_.rows;
+                for (uint32_t i = begin; i < end; i++) *to++ = entries[rows[i]];
             }
-            if (number_ >= 0) {
+            if (join_.number_ >= 0) {
                 uint32_t* to = numbers_.data() + batch_.rows;
-                for (uint32_t i = begin; i < end; i++) *to++ = tuples.rows[number_][i];
+                for (uint32_t i = begin; i < end; i++) *to++ = tuples.rows[join_.number_][i];
             }
             batch_.rows += end - begin;
             if (batch_.rows == RowBatch::max_rows) flush();
@@ -66,37 +56,33 @@ class BatchFiller {
     }
 
   private:
-    const std::vector<const Buffer<int64_t>*>& words_; // by column: of each key
-    const std::vector<size_t>&places_, &columns_;
-    std::vector<Partners> partners_;
+    using OfBatch = std::array<uint32_t, RowBatch::max_rows>;
+
+    const BagJoin& join_;
+    std::vector<OfBatch> met_;           // by known child: the entries that rows meet
     std::vector<const uint32_t*> known_; // by child
-    const int number_;                   // the relation whose rows are numbers_, or -1
-    std::array<uint32_t, RowBatch::max_rows> numbers_;
+    OfBatch numbers_;                    // of rows of the relation that numbers the message
     RowBatch batch_;
-    const BagJoin::Body& body_;
+    const Body& body_;
 };
 
-} // namespace
-
 BagRows::BagRows(const StreamedPlan& plan, RunContext& context)
-    : plan_(plan),
-      order_(plan),
-      context_(context),
-      blocks_(context, "joining a cycle", 0),
-      tables_(plan.tables.size()) {}
+    : plan_(plan), order_(plan), context_(context), tables_(plan.tables.size()) {}
 
 void BagRows::add_table(int number, const HeldRows& rows) {
-    if (rows.rows() > max_rows) refuse("a cyclic join of more than 2^32 rows");
     Table& table = tables_[number];
-    table.rows = rows.rows();
+    for (const std::unique_ptr<RowBatch>& batch : rows) table.rows += batch->rows;
+    if (table.rows > max_rows) refuse("a cyclic join of more than 2^32 rows");
     for (const auto& [column, attribute] : plan_.attributes[number]) {
         IntegerDictionary& dictionary = dictionaries_.try_emplace(attribute, context_.memory()).first->second;
-        Buffer<Key> keys(context_.memory(), keys_memory, rows.rows());
-        const int64_t* const words = rows.words(column).data();
-        const uint8_t* const nulls = rows.nulls(column).data();
-        blocks_.for_each(rows.rows(), [&](uint64_t row) {
-            keys[row] = nulls[row] != 0 ? null_key : static_cast<Key>(dictionary.number(words[row]));
-        });
+        Buffer<Key> keys(context_.memory(), keys_memory, table.rows);
+        Key* key = keys.data();
+        for (const std::unique_ptr<RowBatch>& batch : rows) {
+            const RowBatch::Column& from = batch->column(column);
+            for (uint32_t row = 0; row < batch->rows; row++)
+                *key++ = from.nulls[row] != 0 ? null_key : static_cast<Key>(dictionary.number(from.words[row]));
+            context_.worked(batch->rows);
+        }
         table.keys.push_back({attribute, std::move(keys)});
     }
 }
@@ -118,10 +104,8 @@ uint64_t BagRows::number(int child) {
 
 SortedRelation BagRows::sorted_relation(const StreamedBag& bag, int table, RunContext& context,
                                         Buffer<RowId>* numbers) const {
-    RowBlocks blocks(context, "joining a cycle", 0);
-    MemoryBudget& memory = context_.memory();
-    const RowMask all(memory, keys_memory, tables_[table].rows, uint8_t{1});
-    return project(tables_[table], all, order_.attributes_in(table, order_.attributes(bag)), memory, blocks, numbers);
+    const RowMask all(context.memory(), keys_memory, tables_[table].rows, uint8_t{1});
+    return project(tables_[table], all, order_.attributes_in(table, order_.attributes(bag)), context, numbers);
 }
 
 BagJoin BagRows::join_of(const StreamedBag& bag) {
@@ -276,13 +260,9 @@ int BagJoin::first_column() const {
     return static_cast<int>(std::find(places_.begin(), places_.end(), size_t{0}) - places_.begin());
 }
 
-void BagJoin::join(Key begin, Key end, RunContext& context, MemoryBudget& memory, const Body& body) const {
-    RowBlocks blocks(context, "joining a cycle", 0);
-    std::vector<Partners> partners;
-    for (const Known& known : known_) partners.push_back({known.child, known.relation, known.entries.data(), {}});
-    BatchFiller filler(words_, places_, columns_, std::move(partners), plan_.tables[bag_.table].children.size(),
-                       number_, memory, body);
-    GenericJoin tuples(order_, relations_, memory, blocks);
+void BagJoin::join(Key begin, Key end, RunContext& context, const Body& body) const {
+    BatchFiller filler(*this, context.memory(), body);
+    GenericJoin tuples(order_, relations_, context);
     tuples.restrict_first(begin, end);
     tuples.for_each([&](const JoinedTuples& found) { filler.put(found); });
     filler.flush();

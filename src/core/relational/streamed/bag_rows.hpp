@@ -4,7 +4,6 @@
 #include "core/data/dictionary.hpp"
 #include "core/relational/join/generic_join.hpp"
 #include "core/relational/streamed/bag_order.hpp"
-#include "core/relational/streamed/held_rows.hpp"
 #include "core/relational/streamed/message.hpp"
 
 #include <functional>
@@ -39,7 +38,7 @@ class BagJoin {
     int first_column() const;
     // Calls body(batch) with the rows whose first attribute is `begin` or more and less than `end`, each combination of
     // the bag's attributes once. Chunks may be joined on several threads at a time, each with a context of its own.
-    void join(Key begin, Key end, RunContext& context, MemoryBudget& memory, const Body& body) const;
+    void join(Key begin, Key end, RunContext& context, const Body& body) const;
 
   private:
     // A child of the bag of which each row of a relation meets one entry.
@@ -47,6 +46,8 @@ class BagJoin {
         size_t child, relation;
         Buffer<uint32_t> entries; // by row of the relation
     };
+
+    class BatchFiller;
 
     const SortedRelation& relation_cut() const;
     int relation_with(const StreamedChild& child) const;
@@ -96,7 +97,6 @@ class BagRows {
     const StreamedPlan& plan_;
     const BagOrder order_;
     RunContext& context_;
-    RowBlocks blocks_;
     std::map<int, IntegerDictionary> dictionaries_;                    // by attribute
     std::vector<Table> tables_;                                        // keys only
     std::map<int, std::pair<SortedRelation, Buffer<RowId>>> numbered_; // by child: the rows, and numbers_of_rows()

@@ -3,7 +3,7 @@
 
 #include "core/numbers/number.hpp"
 #include "core/numbers/wide_integer.hpp"
-#include "core/relational/streamed/aggregate.hpp"
+#include "core/relational/streamed/row_batch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,23 @@
 #include <cstring>
 
 namespace btml::relational {
+
+// Thrown where a result cannot be had exactly, or not in the memory there is: whoever asked must find it in another
+// way. The reason is a sentence's part that people read: "a sum beyond 128 bits".
+struct CannotDecide {
+    const char* reason;
+};
+
+// The reason where the budget of the run's context is the limit.
+inline constexpr const char* beyond_budget = "more memory than is allowed";
+
+// One number of the result. absent: no row added anything (the count is 0 then).
+struct StreamedCell {
+    bool absent;
+    __int128 integer; // counts, integers, the mantissa of decimals
+    int scale;        // of decimals
+    double number;
+};
 
 // A decimal number; ambiguous: equal to another one of a different scale, and which of them SQL takes as the extremum
 // depends on the order of rows.
@@ -208,36 +225,26 @@ template <class Body>
 void with_cell(CellKind kind, const Body& body) {
     switch (kind) {
     case CellKind::count:
-        body(CountCell{});
-        break;
+        return body(CountCell{});
     case CellKind::integer_sum:
-        body(IntegerCell{});
-        break;
+        return body(IntegerCell{});
     case CellKind::number_sum:
-        body(NumberCell{});
-        break;
+        return body(NumberCell{});
     case CellKind::decimal_sum:
-        body(DecimalCell{});
-        break;
+        return body(DecimalCell{});
     case CellKind::integer_min:
-        body(IntegerExtremumCell<false>{});
-        break;
+        return body(IntegerExtremumCell<false>{});
     case CellKind::integer_max:
-        body(IntegerExtremumCell<true>{});
-        break;
+        return body(IntegerExtremumCell<true>{});
     case CellKind::number_min:
-        body(NumberExtremumCell<false>{});
-        break;
+        return body(NumberExtremumCell<false>{});
     case CellKind::number_max:
-        body(NumberExtremumCell<true>{});
-        break;
+        return body(NumberExtremumCell<true>{});
     case CellKind::decimal_min:
-        body(DecimalExtremumCell<false>{});
-        break;
+        return body(DecimalExtremumCell<false>{});
     case CellKind::decimal_max:
     case CellKind::decimal_max_product:
-        body(DecimalExtremumCell<true>{});
-        break;
+        return body(DecimalExtremumCell<true>{});
     }
 }
 

@@ -224,22 +224,6 @@ void Message::append(std::span<const std::unique_ptr<Message>> parts, ThreadTeam
     team.for_each(parts.size(), copy, [&] { contexts.poll(); });
 }
 
-void Message::index(ThreadTeam& team, WorkerContexts& contexts) {
-    if (layout_.groups > 0) return;
-    clear_slots();
-    constexpr uint32_t block = 1 << 14;
-    const auto index_block = [&](size_t at, int worker) {
-        const auto begin = static_cast<uint32_t>(at * block);
-        const uint32_t end = begin + std::min(count_ - begin, block);
-        contexts.run(worker, [&](RunContext& context) {
-            index_entries(begin, end);
-            context.worked(4 * (end - begin));
-        });
-    };
-    team.for_each((uint64_t{count_} + block - 1) / block, index_block, [&] { contexts.poll(); });
-    appended_ = false;
-}
-
 // The number of the entry with this key, or none after it was appended as it is.
 uint32_t Message::find_or_copy(const uint64_t* of_other, uint32_t hash) {
     uint64_t slot = 0;
@@ -294,35 +278,6 @@ void Message::clear_slots() {
     mask_ = slots_.size() - 1;
 }
 
-// Hashes keys of the separator, and asks for the slots that they begin to look at.
-void Message::hash_entries(uint32_t begin, uint32_t end, uint32_t* hashes) const {
-    for (uint32_t number = begin; number < end; number++) {
-        const uint32_t hash = hashes[number - begin] = hash_of(entry(number), layout_.key_words);
-        __builtin_prefetch(&slots_[hash & mask_]);
-    }
-}
-
-void Message::index_entries(uint32_t begin, uint32_t end) {
-    std::array<uint32_t, prefetch_rows> hashes;
-    for (; begin < end; begin += prefetch_rows) {
-        const uint32_t some = std::min(end - begin, prefetch_rows);
-        hash_entries(begin, begin + some, hashes.data());
-        for (uint32_t i = 0; i < some; i++) take_slot(hashes[i], begin + i);
-    }
-}
-
-// Takes the first free slot for an entry whose key no other has: threads may do so side by side, and which of them
-// comes first is not seen by who looks keys up.
-void Message::take_slot(uint32_t hash, uint32_t number) {
-    for (uint64_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
-        const std::atomic_ref<uint64_t> place(slots_[slot]);
-        uint64_t found = place.load(std::memory_order_relaxed);
-        if (found == 0 &&
-            place.compare_exchange_strong(found, uint64_t{hash} << 32 | (number + 1), std::memory_order_relaxed))
-            return;
-    }
-}
-
 // Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
 void Message::chain_entries(RunContext& context) {
     const size_t words = layout_.key_words;
@@ -332,7 +287,10 @@ void Message::chain_entries(RunContext& context) {
     std::array<uint32_t, prefetch_rows> hashes;
     for (uint32_t end = count_, begin = 0; end > 0; end = begin) {
         begin = end - std::min(end, prefetch_rows);
-        hash_entries(begin, end, hashes.data());
+        for (uint32_t number = begin; number < end; number++) {
+            const uint32_t hash = hashes[number - begin] = hash_of(entry(number), words);
+            __builtin_prefetch(&slots_[hash & mask_]);
+        }
         for (uint32_t number = end; number-- > begin;) {
             const uint64_t* const key = entry(number);
             const uint32_t hash = hashes[number - begin];

@@ -83,10 +83,8 @@ class Message {
     void merge(const Message& other, RunContext& context);
 
     // Does the same for messages none of whose keys is in this one or in another of them. Entries are not found until
-    // index() or finish().
+    // finish().
     void append(std::span<const std::unique_ptr<Message>> parts, ThreadTeam& team, WorkerContexts& contexts);
-    // Has finish() less to do after append(): where a key has one entry, all threads make them found.
-    void index(ThreadTeam& team, WorkerContexts& contexts);
 
     // To be called after the last row was added: finds entries by the separator's key from now on, and counts those
     // that rows were added to.
@@ -123,9 +121,6 @@ class Message {
     uint32_t find_or_copy(const uint64_t* of_other, uint32_t hash);
     void add_cells(const Message& other, std::span<const uint32_t> from, const uint32_t* to);
     void clear_slots();
-    void hash_entries(uint32_t begin, uint32_t end, uint32_t* hashes) const;
-    void index_entries(uint32_t begin, uint32_t end);
-    void take_slot(uint32_t hash, uint32_t number);
     void chain_entries(RunContext& context);
 
     MessageLayout layout_;

@@ -1,7 +1,6 @@
 #include "core/relational/streamed/plan.hpp"
 
 #include "core/relational/streamed/fields.hpp"
-#include "core/relational/streamed/plan_check.hpp"
 
 #include <algorithm>
 

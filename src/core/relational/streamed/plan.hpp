@@ -56,6 +56,10 @@ enum class StreamedJoin : uint8_t {
 constexpr StreamedJoin last_of(StreamedJoin) {
     return StreamedJoin::anti;
 }
+// Do the child's cells and groups take part in the parent's message? Otherwise its rows only let the parent's pass.
+constexpr bool multiplies(StreamedJoin join) {
+    return join == StreamedJoin::inner || join == StreamedJoin::left;
+}
 
 // The part of a query that is about a table and those below it. Row by row, its value is the product of the factors and
 // of the children's cells, or their sum where other extrema are asked for (min-plus and max-plus); rows where a factor
@@ -128,7 +132,8 @@ struct StreamedPlan {
     size_t message_groups(int table) const;
 
     void write(Writer& writer) const;
-    // Throws corrupt_model unless every number is within its bounds.
+    // Throws corrupt_model unless every number is within its bounds and the plan can be run: nothing is checked after
+    // that.
     static StreamedPlan read(Reader& reader);
 
     template <class Self>
@@ -137,5 +142,8 @@ struct StreamedPlan {
     }
     friend bool operator==(const StreamedPlan&, const StreamedPlan&) = default;
 };
+
+// What keeps a plan from being run, as a sentence's part; null: nothing.
+const char* flaw_of(const StreamedPlan& plan);
 
 } // namespace btml::relational

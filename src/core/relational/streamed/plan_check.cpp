@@ -1,5 +1,3 @@
-#include "core/relational/streamed/plan_check.hpp"
-
 #include "core/relational/streamed/cells.hpp"
 
 #include <algorithm>

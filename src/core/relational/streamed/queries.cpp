@@ -1,7 +1,5 @@
 #include "core/relational/streamed/queries.hpp"
 
-#include "core/relational/streamed/plan_check.hpp"
-
 #include <numeric>
 
 namespace btml::relational {
@@ -29,20 +27,14 @@ void load_factor(const Column& column, uint32_t row, CellKind kind, WideDecimal&
 }
 
 // A cell's value as what it is multiplied with.
-void convert(WideInteger from, WideInteger& to) {
-    to = from;
-}
-void convert(WideInteger from, double& to) {
-    to = static_cast<double>(from);
-}
-void convert(WideInteger from, WideDecimal& to) {
-    to = {from, 0};
-}
-void convert(double from, double& to) {
-    to = from;
-}
-void convert(const WideDecimal& from, WideDecimal& to) {
-    to = from;
+template <class To, class From>
+void convert(const From& from, To& to) {
+    if constexpr (std::is_same_v<To, From>)
+        to = from;
+    else if constexpr (std::is_same_v<To, WideDecimal>)
+        to = {from, 0};
+    else
+        to = static_cast<To>(from);
 }
 
 // The matches that are left of those picked, and their values so far: products, or of most extrema sums.

@@ -25,6 +25,16 @@ RowBatch::RowBatch(const std::vector<StreamedType>& columns, MemoryBudget& memor
     show_own();
 }
 
+void RowBatch::keep_shown() {
+    for (size_t c = 0; c < own_.size(); c++) {
+        if (columns_[c].words == own_[c].words) continue;
+        std::copy_n(columns_[c].words, rows, own_[c].words);
+        std::copy_n(columns_[c].nulls, rows, own_[c].nulls);
+        if (own_[c].mantissas) std::copy_n(columns_[c].mantissas, rows, own_[c].mantissas);
+    }
+    show_own();
+}
+
 uint64_t RowBatch::row_bytes(const std::vector<StreamedType>& columns) {
     return columns.size() * (sizeof(int64_t) + sizeof(uint8_t)) + decimals(columns) * sizeof(__int128);
 }

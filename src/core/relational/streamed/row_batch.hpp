@@ -4,6 +4,8 @@
 #include "core/base/buffer.hpp"
 #include "core/relational/streamed/plan.hpp"
 
+#include <memory>
+
 namespace btml::relational {
 
 class RowBatch {
@@ -29,6 +31,8 @@ class RowBatch {
     // Shows values that are elsewhere as those of a column, until the batch shows its own again.
     void show(int i, const Column& column) { columns_[i] = column; }
     void show_own() { columns_ = own_; }
+    // Copies values that are elsewhere, so that they last as long as the batch.
+    void keep_shown();
 
     uint32_t rows = 0;
 
@@ -38,6 +42,9 @@ class RowBatch {
     Buffer<__int128> mantissas_;
     Buffer<uint8_t> nulls_;
 };
+
+// The rows of a table in memory: what a bag reads before they are passed on.
+using HeldRows = std::vector<std::unique_ptr<RowBatch>>;
 
 // Where the rows of a table come from.
 class RowSource {

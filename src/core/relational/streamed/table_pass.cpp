@@ -1,8 +1,5 @@
 #include "core/relational/streamed/table_pass.hpp"
 
-#include "core/relational/streamed/plan_check.hpp"
-#include "core/relational/streamed/ranges.hpp"
-
 #include <numeric>
 
 namespace btml::relational {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/relational/streamed/queries.hpp"
+#include "core/relational/streamed/ranges.hpp"
 
 namespace btml::relational {
 
