@@ -141,7 +141,7 @@ static std::vector<double> largest_magnitudes(const KeySet& keys) {
 KeySet::KeySet(DistinctKeys distinct_keys, bool with_magnitudes, ThreadTeam& team, RunContext& context)
     : distinct(std::move(distinct_keys)),
       magnitudes(with_magnitudes),
-      tree(distinct.points, block_keys, {}, team, context),
+      tree(distinct.points, team, context),
       blocks(
           distinct.frame, distinct.points, tree.leaves(), [this](size_t leaf) { return tree.keys(leaf); },
           Precision::full, team, context.memory()),
