@@ -30,9 +30,9 @@ TEST(VarianceTree, NodesHoldTheirRowsWithinTheirBoxes) {
                 leaves += node.size();
                 ASSERT_LE(node.size(), VarianceTree::leaf_rows);
                 for (size_t i = node.begin; i < node.end; i++)
-                    ASSERT_EQ(tree.sums<pairwise::Squares>(number, tree.row(i)).least, 0);
+                    ASSERT_EQ(tree.bounds<pairwise::Squares>(number, tree.row(i)).least, 0);
                 const double* const far = tree.row((node.end + 777) % tree.size());
-                const auto [least, most] = tree.sums<pairwise::Squares>(number, far);
+                const auto [least, most] = tree.bounds<pairwise::Squares>(number, far);
                 for (size_t i = node.begin; i < node.end; i++) {
                     const double distance = pairwise::sum_of<pairwise::Squares>(far, tree.row(i), 3);
                     ASSERT_LE(least, distance);
