@@ -92,7 +92,7 @@ struct KernelSums::State {
             bytes_to_prepare({keys.rows(), 0, dimensions, keys.columns, quantity == Quantity::mean, team.size()}),
             "the keys of kernel sums");
         results = quantity == Quantity::mean ? keys.columns - 1 : 1;
-        DistinctKeys distinct = merge_equal_keys(std::move(keys), options, team, context);
+        DistinctKeys distinct = merge_equal_keys(std::move(keys), options, context);
         if (distinct.rows() == 0) return; // every weight is 0: so is every sum
         if (quantity == Quantity::density)
             log_normaliser =

@@ -41,7 +41,7 @@ uint64_t bytes_of_results(const SumSizes& sizes) {
 
 uint64_t bytes_to_prepare(const SumSizes& sizes) {
     const uint64_t n = sizes.keys, given = number * n * (sizes.dimensions + sizes.columns);
-    const uint64_t merging = std::max(2 * hashed * n, (hashed + index) * n + given);
+    const uint64_t merging = (hashed + index) * n + given;
     const uint64_t prepared = given + bytes_of_tree(n, sizes.dimensions) + projected * n +
                               KeyBlocks::bytes(n, sizes.dimensions) + bytes_of_values(n, sizes.columns);
     return std::max(merging, prepared - given); // the points given are free by then

@@ -3,24 +3,22 @@
 //
 //   score (1/n) Σ_i f(c, B(c)),   c = constants(i),   base sum B(c) = Σ_{j ∈ I(c)} g(c, j),
 //
-// by sampling (Algorithms 1 to 3). The two are small types:
+// by sampling (Algorithms 1 to 3). A score is a small type:
 //
-//   struct Sum {
+//   struct Score {
 //       struct Constants;                         // c
 //       struct Total;                             // what is summed, in a vector space. Several sums of the same
 //                                                 // terms are components of one total, and so share their samples.
 //           void clear();  void add(const Total&, double factor);
+//       Constants constants(size_t index) const;
 //       void index_set(Constants&, int effort, std::vector<Stratum>&) const;    // I(c) in strata, with draws for each
-//       void add_term(const Constants&, size_t index, double factor, Total&) const;
-//   };
-//   struct Score {
-//       const Sum& inner() const;   Sum::Constants constants(size_t index) const;
-//       double term(const Sum::Constants&, const Sum::Total&) const;             // f
-//       bool defined(const Sum::Total&) const;  void widen(Sum::Constants&) const;   // optional: where no term of a
-//            sample counts, f has no value; widen() changes c so that some terms are certain to be in every sample
-//       bool settled(const Replicates<Sum::Total>&) const;                           // optional: false asks for more
-//            inner samples, where f is too far from linear within their error
-//       bool remarkable(const Sum::Constants&, const Sum::Total&) const;             // optional: to be counted
+//       void add_term(const Constants&, size_t index, double factor, Total&) const;   // g
+//       double term(const Constants&, const Total&) const;                      // f
+//       bool defined(const Total&) const;  void widen(Constants&) const;        // optional: where no term of a sample
+//            counts, f has no value; widen() changes c so that some terms are certain to be in every sample
+//       bool settled(const Replicates<Total>&) const;                           // optional: false asks for more inner
+//            samples, where f is too far from linear within their error
+//       bool remarkable(const Constants&, const Total&) const;                  // optional: to be counted
 //   };
 //
 // One flat stratum makes it Algorithm 1 or 2, several Algorithm 3. A base sum takes two halves of its samples that are
@@ -51,28 +49,25 @@ struct Replicates {
 
 template <class Score>
 struct Workspace {
-    using Sum = std::remove_cvref_t<decltype(std::declval<const Score&>().inner())>;
-
     std::vector<Stratum> strata;
-    typename Sum::Total exact;
-    Replicates<typename Sum::Total> totals;
-    typename Sum::Constants constants{}; // with which it was sampled
-    uint64_t terms = 0, remarkable = 0;  // of the last row: those that were visited, and whether it is remarkable
+    typename Score::Total exact;
+    Replicates<typename Score::Total> totals;
+    typename Score::Constants constants{}; // with which it was sampled
+    uint64_t terms = 0, remarkable = 0;    // of the last row: those that were visited, and whether it is remarkable
 };
 
 // Puts estimates of B(c) into work.totals. Draws of a half are spread over the stratum, one to each part of equal size:
 // where neighbours are alike, the variance is that of a finer stratification.
 template <class Score>
-void sample(const Score& score, typename Workspace<Score>::Sum::Constants& constants, int effort, RandomStream& random,
+void sample(const Score& score, typename Score::Constants& constants, int effort, RandomStream& random,
             Workspace<Score>& work) {
-    const auto& sum = score.inner();
     work.strata.clear();
-    sum.index_set(constants, effort, work.strata);
+    score.index_set(constants, effort, work.strata);
     auto& [first, second, both] = work.totals;
     for (auto* total : {&work.exact, &first, &second, &both}) total->clear();
     const auto add_term = [&](size_t index, double factor, auto& total) {
         work.terms++;
-        sum.add_term(constants, index, factor, total);
+        score.add_term(constants, index, factor, total);
     };
     for (const Stratum& stratum : work.strata) {
         if (stratum.exact()) {
@@ -97,7 +92,7 @@ inline constexpr int max_more_effort = 8; // at most so much more is made for on
 template <class Score>
 void sample_defined(const Score& score, int effort, RandomStream& random, Workspace<Score>& work) {
     sample(score, work.constants, effort, random, work);
-    if constexpr (requires { score.widen(work.constants); })
+    if constexpr (requires { score.defined(work.totals.first); })
         if (!score.defined(work.totals.first) || !score.defined(work.totals.second)) {
             score.widen(work.constants);
             sample(score, work.constants, effort, random, work);

@@ -19,7 +19,7 @@ struct Prepared {
         : context(threads),
           team(context),
           queries(points_of(of_queries, context)),
-          set(merge_equal_keys(keys_of(keys, values, context), exact_options(bandwidth), team, context), false, team,
+          set(merge_equal_keys(keys_of(keys, values, context), exact_options(bandwidth), context), false, team,
               context),
           groups(set, queries, team, context) {}
 

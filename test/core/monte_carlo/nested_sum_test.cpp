@@ -31,28 +31,19 @@ void others(int effort, std::vector<Stratum>& strata) {
     strata.push_back({0, points, size_t{8} << effort});
 }
 
-// Σ_{j ≠ i} exp(−3|x_i − x_j|).
-struct Others {
+// (1/n) Σ_i (Σ_{j ≠ i} exp(−3|x_i − x_j|))² + x_i.
+struct ToyScore {
     struct Constants {
         size_t i;
     };
     using Total = Number;
 
+    Constants constants(size_t i) const { return {i}; }
     void index_set(Constants&, int effort, std::vector<Stratum>& strata) const { others(effort, strata); }
     void add_term(const Constants& c, size_t j, double factor, Number& total) const {
         if (j != c.i) total.value += factor * nearness(c.i, j);
     }
-};
-
-// (1/n) Σ_i (Σ_j …)² + x_i.
-struct ToyScore {
-    const Others& inner() const { return sum; }
-    Others::Constants constants(size_t i) const { return {i}; }
-    double term(const Others::Constants& c, const Number& total) const {
-        return total.value * total.value + point(c.i);
-    }
-
-    Others sum;
+    double term(const Constants& c, const Number& total) const { return total.value * total.value + point(c.i); }
 };
 
 double exact_toy() {
@@ -164,15 +155,12 @@ struct Both {
         Ratio<1>().add_term({}, i, factor, total.second);
     }
 };
-template <class Inner>
-struct RatioScore {
-    const Inner& inner() const { return sum; }
-    typename Inner::Constants constants(size_t) const { return {}; }
-    double term(const typename Inner::Constants&, const typename Inner::Total& total) const {
+template <class Sum>
+struct RatioOf : Sum {
+    typename Sum::Constants constants(size_t) const { return {}; }
+    double term(const typename Sum::Constants&, const typename Sum::Total& total) const {
         return total.first.value / total.second.value;
     }
-
-    Inner sum;
 };
 
 template <class Score>
@@ -225,13 +213,13 @@ class Independent {
 };
 
 TEST(NestedSum, CorrelatedSamplesLowerTheVarianceOfARatio) {
-    const RatioScore<Both> correlated;
-    const RatioScore<Independent<Ratio<0>, Ratio<1>>> independent{{{}, {}}};
+    const RatioOf<Both> correlated;
+    const RatioOf<Independent<Ratio<0>, Ratio<1>>> independent{{{}, {}}};
     EXPECT_LT(5 * mean_noise(correlated), mean_noise(independent));
 }
 
 // Weights of which few draws meet one, so that a half of a sample may have none; the nearest is in every widened one.
-struct SparseWeights {
+struct SparseScore {
     struct Constants {
         bool widened = false;
     };
@@ -244,16 +232,11 @@ struct SparseWeights {
     void add_term(const Constants&, size_t i, double factor, Number& total) const {
         if (i % 6 == 0) total.value += factor;
     }
-};
-struct SparseScore {
-    const SparseWeights& inner() const { return sum; }
-    SparseWeights::Constants constants(size_t) const { return {}; }
-    double term(const SparseWeights::Constants&, const Number& total) const { return 1 / total.value; }
+    Constants constants(size_t) const { return {}; }
+    double term(const Constants&, const Number& total) const { return 1 / total.value; }
     bool defined(const Number& total) const { return total.value > 0; }
     bool settled(const Replicates<Number>& totals) const { return totals.first.value == totals.second.value; }
-    void widen(SparseWeights::Constants& at) const { at.widened = true; }
-
-    SparseWeights sum;
+    void widen(Constants& at) const { at.widened = true; }
 };
 
 TEST(NestedSum, EverySampleThatSettlesHasAValue) {
