@@ -5,7 +5,6 @@
 
 namespace btml::kernel {
 
-static constexpr size_t rows_of_item = 1024;
 static constexpr size_t sampled_keys = 16; // of each leaf
 static constexpr size_t leaves_of_block = block_keys / sampled_keys;
 
@@ -62,14 +61,13 @@ QueryGroups::QueryGroups(const KeySet& keys, const Points& queries, ThreadTeam& 
 
 Buffer<uint32_t> QueryGroups::leaves_of(const Points& queries, const KeySet& keys, ThreadTeam& team,
                                         MemoryBudget& budget) {
-    const size_t rows = queries.rows();
-    Buffer<uint32_t> leaf(budget, "groups of queries", rows);
-    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
-        std::vector<double> framed(queries.dimensions());
-        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) {
-            keys.distinct.frame.apply(queries.row(i), framed.data());
-            leaf[i] = keys.tree.leaf_of(framed.data());
-        }
+    const size_t dimensions = queries.dimensions();
+    Buffer<uint32_t> leaf(budget, "groups of queries", queries.rows());
+    std::vector<double> framed(dimensions * team.size());
+    for_each_row(queries.rows(), team, [&](size_t i, int thread) {
+        double* const query = framed.data() + thread * dimensions;
+        keys.distinct.frame.apply(queries.row(i), query);
+        leaf[i] = keys.tree.leaf_of(query);
     });
     return leaf;
 }
