@@ -41,20 +41,20 @@ class PointPredictor {
             units_ = 1 + 2 * model->trees.size();
         } else {
             if (label) refuse_without_labels(function, "Leave the class out.");
-            process_.emplace(std::get<gp::Model>(stored.model));
+            gp_.emplace(std::get<gp::Model>(stored.model));
             units_ = 1000;
         }
     }
 
     double operator()(std::span<const double> point) {
-        if (process_) return process_->latent(point).mean;
+        if (gp_) return gp_->latent(point).mean;
         return label_ ? trees_->probabilities(point)[*label_] : (*trees_)(point);
     }
     uint64_t units() const { return units_; } // of work, as RunContext counts it
 
   private:
     std::optional<boosting::Predictor> trees_;
-    std::optional<gp::Predictor> process_;
+    std::optional<gp::Predictor> gp_;
     std::optional<size_t> label_;
     uint64_t units_;
 };

@@ -68,8 +68,8 @@ void append_key(const PointRow& row, const Request& request, std::vector<double>
     keys.append(row.x, scratch);
 }
 
-// Returns nothing where there are no keys. A key whose target is NULL is left out.
-// chooser: is given the keys; may be null.
+// Returns nothing where there are no keys. A key whose target is NULL is left out. The chooser of a bandwidth, which
+// may be null, is given the keys, too.
 std::optional<Keys> read_keys(const PointSource& source, const Request& request, BandwidthChooser* chooser,
                               RunContext& context) {
     std::optional<Keys> keys;
@@ -92,7 +92,8 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
     return keys;
 }
 
-// first: how many queries it is of, where there are more; or 0.
+// Tells how the sums were made. Where queries are answered in parts, the report is that of the first part, of so many
+// queries; `first` is 0 where there are no others.
 void report(const kernel::Report& report, uint64_t first, bool weighted, RunContext& context) {
     std::string text = first > 0 ? format("the first %" PRIu64 " queries: ", first) : "";
     text += format("%s sums over %" PRIu64 " distinct keys: %s; %.3g %% of the pairs were evaluated",
@@ -104,8 +105,8 @@ void report(const kernel::Report& report, uint64_t first, bool weighted, RunCont
     context.note(text);
 }
 
-// Answers queries as they are read, many at a time, so that what is held does not grow with their number. Of none sums,
-// where there are no keys.
+// Answers queries as they are read, many at a time, so that what is held does not grow with their number. Where there
+// are no keys there are no sums either, and every query has the answer of none.
 template <class Sums>
 class Stream {
   public:
@@ -251,8 +252,9 @@ Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, Request request
 
 } // namespace
 
-// (keys, queries, …) → table(id text, value float8, std_error float8), of the keys' weights or of a column of theirs.
-// Of attention, which has no bandwidth, the core takes its own.
+// (keys, queries, …) → table(id text, value float8, std_error float8). `column` is the argument that names a column of
+// the keys, whose mean is asked for; without it, sums and densities are of the keys' weights. `arrays` is for
+// attention, which has no argument for a bandwidth: the core takes its own.
 static Datum sums(FunctionCallInfo fcinfo, const char* function, Quantity quantity, const char* column = nullptr,
                   bool arrays = false) {
     const NamedArguments arguments(fcinfo);

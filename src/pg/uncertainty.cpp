@@ -23,7 +23,7 @@ namespace {
 
 const uncertainty::Calibration& calibration_of(const DecodedModel& model, const char* function) {
     if (model.calibration) return *model.calibration;
-    if (!model.process && !boosting::objective_of(model.objective).has_interval())
+    if (!model.gp && !boosting::objective_of(model.objective).has_interval())
         throw Error(ErrorCode::wrong_type,
                     format("model has objective '%s', whose predictions have no interval: btml.%s needs another",
                            boosting::name_of(model.objective), function),
@@ -39,11 +39,11 @@ struct Centre {
 };
 
 Centre centre_of(CachedModel& cached) {
-    if (!cached.model->process) {
+    if (!cached.model->gp) {
         boosting::Predictor& trees = *cached.model->trees;
         return {trees(cached.values), deviation_of_trees(cached), trees.link() == boosting::Link::exponential, false};
     }
-    const gp::Normal at = cached.model->process->observation(cached.values);
+    const gp::Normal at = cached.model->gp->observation(cached.values);
     return {at.mean, std::sqrt(at.variance), false, true};
 }
 

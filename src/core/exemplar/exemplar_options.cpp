@@ -93,15 +93,6 @@ size_t Options::sample_size() const {
     return is_gp() ? std::max<size_t>(2000, 10 * k) : std::max<size_t>(5000, 100 * k);
 }
 
-// A cell costs for each row of the source, and several times for those of the sample, what a validation row or a
-// candidate costs. With few rows in a cell there is no telling what is the mean's error and what is the cell's shape.
-size_t Options::cells() const {
-    constexpr size_t share = 8;
-    size_t most = sample_size();
-    if (max_candidates) most = std::min<uint64_t>(most, *max_candidates);
-    return std::clamp<size_t>(most / share, 1, exemplars);
-}
-
 uint64_t Options::candidates(uint64_t rows) const {
     uint64_t most = rows * passes;
     if (max_candidates) most = std::min(most, static_cast<uint64_t>(*max_candidates));

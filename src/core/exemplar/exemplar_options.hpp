@@ -50,10 +50,6 @@ struct Options {
     bool learns_kernel() const { return is_gp() && !(length_scales && signal && noise); }
     // Says whether each row needs the number to be predicted.
     bool needs_target() const { return objective == ObjectiveKind::prediction || learns_kernel(); }
-    // Says whether a row's loss depends on its cell's mean: see CellMeans.
-    bool has_means() const { return !is_gp() && metric == Metric::squared_euclidean; }
-    // Counts the cells of CellMeans: one for each exemplar, unless they would cost more than the candidates do.
-    size_t cells() const;
     // Returns the capacity of each of the two samples of rows.
     size_t sample_size() const;
     // Returns how many rows are tried in all passes over a source of so many rows, at most.

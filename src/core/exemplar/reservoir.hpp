@@ -45,7 +45,6 @@ class Reservoir {
     // Returns that with which point i was sampled, after finish().
     double probability(size_t i) const { return std::min(1.0, sizes_[i] / threshold_); }
     const PointSet& points() const { return points_; }
-    PointSet& points() { return points_; }
 
   private:
     struct Priority {

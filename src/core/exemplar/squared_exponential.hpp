@@ -17,9 +17,8 @@ struct SquaredExponential {
 };
 
 // Returns the kernel that the options give. What they leave open is learned from the points' targets by type-II maximum
-// likelihood, as gp::learn_kernel does. Throws invalid_argument for another
-// number of length scales than of coordinates and for targets that are all the same, out_of_range for targets whose
-// squares are no numbers.
+// likelihood, as gp::learn_kernel does. Throws invalid_argument for another number of length scales than of coordinates
+// and for targets that are all the same, out_of_range for targets whose squares are no numbers.
 SquaredExponential choose_kernel(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::exemplar

@@ -30,14 +30,13 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
       exemplars_(PointSet::Keep::all, context.memory()) {}
 
 // Counts what exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
-void StreamGreedy::require_memory(bool with_means) const {
+void StreamGreedy::require_memory() const {
     const uint64_t rows = validation_.points().size(), width = validation_.points().width();
     const uint64_t k = options_.exemplars, batch = options_.batch;
     const uint64_t per_pair = options_.is_gp() ? 2 * sizeof(double) : sizeof(float);
     const uint64_t per_candidate = options_.is_gp() ? sizeof(double) : sizeof(float);
     const uint64_t points = (batch + k) * (width + 4) * sizeof(double);
-    const uint64_t means = with_means ? CellMeans::memory(options_.cells(), width) : 0;
-    context_.memory().require(points + means + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
+    context_.memory().require(points + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
                               "the choice of exemplars");
 }
 
@@ -49,17 +48,12 @@ void StreamGreedy::sample(const Point& point) {
             format("row %" PRIu64 " of the points has the weight %s", point.number + 1, shortest(point.weight).c_str()),
             "", "Weights are numbers from 0 to 1e50.");
     if (point.weight == 0) return; // may be an exemplar, but counts for nothing
-    if (const uint64_t sampled = validation_.offered(); sampled == options_.sample_size()) {
-        require_memory(options_.has_means());
-        if (options_.has_means())
-            cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
-    } else if (sampled < options_.sample_size() && std::has_single_bit(sampled))
-        require_memory(false);
+    const uint64_t sampled = validation_.offered(), all = options_.sample_size();
+    if (sampled == all || (sampled < all && std::has_single_bit(sampled))) require_memory();
     const double size = size_measure_.of(point);
     weight_ += point.weight;
     validation_.offer(point, size);
     second_.offer(point, size);
-    if (cell_means_) cell_means_->add(point);
 }
 
 bool StreamGreedy::start() {
@@ -67,7 +61,7 @@ bool StreamGreedy::start() {
     if (validation_.offered() == 0)
         throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
                     "Some row must have a weight above 0.");
-    if (validation_.has_all()) require_memory(false);
+    if (validation_.has_all()) require_memory();
     context_.progress("preparing", 0, 0);
     validation_.finish();
     second_.finish();
@@ -75,8 +69,6 @@ bool StreamGreedy::start() {
     const PointSet& points = validation_.points();
     if (options_.is_gp()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
-    if (cell_means_) cell_means_->correct(validation_.points());
-    cell_means_.reset();
     if (options_.objective == ObjectiveKind::information) {
         Point point = points[0];
         point.weight = 1;

@@ -2,7 +2,6 @@
 // rows that stream by, in memory that does not grow with their number.
 #pragma once
 
-#include "core/exemplar/cell_means.hpp"
 #include "core/exemplar/exemplar_objective.hpp"
 #include "core/exemplar/reservoir.hpp"
 
@@ -46,7 +45,7 @@ class StreamGreedy {
     const Objective& objective() const { return *objective_; }
 
   private:
-    void require_memory(bool with_means) const;
+    void require_memory() const;
     void make_reference();
     size_t random_row(const PointSet& rows) const;
     void take_batch();
@@ -62,8 +61,7 @@ class StreamGreedy {
     ThreadTeam team_;
     SizeMeasure size_measure_;
     Reservoir validation_, second_;
-    size_t large_rows_ = 0;                 // of validation_ are to be summed in every race
-    std::unique_ptr<CellMeans> cell_means_; // is made once there are more rows than validation_ has room for
+    size_t large_rows_ = 0; // of validation_ are to be summed in every race
     PointSet reference_, one_row_, batch_, exemplars_;
     SquaredExponential kernel_;
     std::unique_ptr<Objective> objective_;

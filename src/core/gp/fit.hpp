@@ -25,8 +25,7 @@ std::vector<Feature> features_of(const Dataset& dataset);
 // Gaussian Processes). Leave-one-out scores are exact, and count each row once whatever its weight.
 //
 // Errors: invalid_argument (options; no features; no rows to train on; a weight out of range), out_of_range (a target
-// of 1e150 or more in magnitude), limit_exceeded (more bits than max_levels),
-// memory_limit before the work starts.
+// of 1e150 or more in magnitude), limit_exceeded (more bits than max_levels), memory_limit before the work starts.
 FitResult fit(Dataset dataset, const Options& options, RunContext& context);
 
 // Each member as a model of its own, in their order; options.combine does not matter.

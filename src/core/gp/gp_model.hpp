@@ -32,14 +32,14 @@ struct VaryingNoise;
 
 struct Model : Provenance {
     Options options;
-    std::optional<TreesMean> mean; // what the observations are before they are the Gaussian process'
+    std::optional<TreesMean> mean; // what the observations are before they are the gp's
     double centre = 0, scale = 1;  // of the observations: their mean and standard deviation, or 1 where that is 0
     double noise = 0;              // variance of an observation of weight 1, on the scale
     std::variant<Mixture, SumModel, SparseModel> posterior;
     uint64_t evaluations = 0; // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse;     // means over held-out rows
-    std::optional<uncertainty::Calibration> calibration; // nothing in a committee
+    std::optional<uncertainty::Calibration> calibration; // nothing in the quick fit of a sample
     std::unique_ptr<VaryingNoise> varying_noise;         // null: the noise is the same everywhere
 
     // Says how members were combined in the end; automatic of a sparse gp, which has none.
@@ -68,8 +68,8 @@ void encode(const Model& model, Writer& writer);
 // Checks every number once: error corrupt_model.
 Model decode(Reader& reader, RunContext& context);
 
-// Returns, of the observations that the members hold, log Σ p·e^(log likelihood), nats, in units of which `scale` are
-// one of the members'. O(n).
+// Returns the log likelihood, in nats, of the observations that the members hold: log Σ p·e^(a member's own), p being
+// its weight. The members' targets are divided by `scale`; the likelihood is that of targets before. O(n).
 double log_likelihood(std::span<const Member> members, double scale);
 
 // Variance of the latent function before any observation, on the scale.

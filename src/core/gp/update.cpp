@@ -126,10 +126,8 @@ struct Change {
             throw Error(ErrorCode::out_of_range, "the likelihood of the model's observations is out of range");
     }
     void operator()(SparseModel& sparse) const {
-        SparseModel::Parts parts = std::move(sparse).take();
-        if (!condition_on(parts, features, target, 1 / noise_factor, more, context))
+        if (!sparse.condition_on(features, target, 1 / noise_factor, more, context))
             refuse("It weighs more in the model than any of its observations can.");
-        sparse = SparseModel(std::move(parts), context);
     }
     void operator()(SumModel& sum) const {
         SumModel::Parts parts = std::move(sum).take();

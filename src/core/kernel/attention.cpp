@@ -19,8 +19,7 @@ double squared_norm(const double* x, size_t dimensions) {
 Coordinates coordinates_of(const Keys& keys, Scale scale, RunContext& context) {
     if (keys.columns == 0) throw Error(ErrorCode::invalid_argument, "keys have 0 values, at least 1 is needed");
     if (keys.rows() == 0) throw Error(ErrorCode::invalid_argument, "there are no keys");
-    ThreadTeam team(context);
-    return {keys.points, canonical_order(keys, team, context), 1, scale, 1, context};
+    return {keys.points, canonical_order(keys, context), 1, scale, 1, context};
 }
 
 // Keys in these coordinates, with the coordinate that makes all norms equal.

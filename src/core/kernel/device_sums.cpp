@@ -95,7 +95,6 @@ size_t DeviceSums::queries_at_once(size_t queries, size_t dimensions) {
 }
 
 Buffer<double> DeviceSums::sums(const Points& queries, ThreadTeam& team) const {
-    constexpr size_t rows_of_item = 1024;
     const size_t dimensions = queries.dimensions(), columns = keys_.columns(), rows = queries.rows();
     const size_t at_once = std::min<size_t>(max_queries_, queries_at_once(rows, dimensions));
     Buffer<double> sums(context_.memory(), "sums of queries", rows * columns);
@@ -103,23 +102,16 @@ Buffer<double> DeviceSums::sums(const Points& queries, ThreadTeam& team) const {
     for (size_t begin = 0; begin < rows; begin += at_once) {
         context_.poll();
         context_.share_progress("sums of a kernel", begin, rows);
-        const size_t end = std::min(rows, begin + at_once);
-        const size_t items = (end - begin + rows_of_item - 1) / rows_of_item;
-        const auto for_each_row = [&](const auto& body) {
-            team.for_each(items, [&](size_t item, int) {
-                const size_t first = begin + item * rows_of_item;
-                for (size_t i = first; i < std::min(end, first + rows_of_item); i++) body(i);
-            });
-        };
-        for_each_row([&](size_t i) {
-            double* const to = framed.data() + (i - begin) * dimensions;
-            keys_.distinct.frame.apply(queries.row(i), to);
+        const size_t count = std::min(rows - begin, at_once);
+        for_each_row(count, team, [&](size_t i, int) {
+            double* const to = framed.data() + i * dimensions;
+            keys_.distinct.frame.apply(queries.row(begin + i), to);
             for (size_t k = 0; k < dimensions; k++)
                 to[k] = std::clamp(to[k], -QueryGroup::farthest, QueryGroup::farthest);
         });
-        device::check(library_.sum(handle_, end - begin, framed.data(), sums.data() + begin * columns));
-        for_each_row([&](size_t i) {
-            for (size_t c = 0; c < columns; c++) sums[i * columns + c] *= keys_.values.scale(c);
+        device::check(library_.sum(handle_, count, framed.data(), sums.data() + begin * columns));
+        for_each_row(count, team, [&](size_t i, int) {
+            for (size_t c = 0; c < columns; c++) sums[(begin + i) * columns + c] *= keys_.values.scale(c);
         });
     }
     return sums;

@@ -1,5 +1,6 @@
 #include "core/kernel/error_freedom.hpp"
 
+#include "core/kernel/query_group.hpp"
 #include "core/monte_carlo/stratified_mean.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
+#include "core/base/threads.hpp"
 
 #include <span>
 
@@ -41,5 +42,14 @@ struct Keys {
     size_t columns;
     Buffer<double> values;
 };
+
+// Calls body(row, thread) for each of so many rows, on the team.
+template <class Body>
+void for_each_row(size_t rows, ThreadTeam& team, const Body& body) {
+    constexpr size_t rows_of_item = 1024;
+    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int thread) {
+        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) body(i, thread);
+    });
+}
 
 } // namespace btml::kernel

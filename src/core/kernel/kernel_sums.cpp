@@ -59,15 +59,6 @@ auto unshared(RunContext& context, const Body& body) {
     return body();
 }
 
-// Calls body(row) for each, on the team.
-template <class Body>
-void in_parts(size_t rows, ThreadTeam& team, const Body& body) {
-    constexpr size_t rows_of_item = 1024;
-    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
-        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) body(i);
-    });
-}
-
 double total_weight(const DistinctKeys& keys) {
     double total = 0;
     for (size_t i = 0; i < keys.rows(); i++) total += keys.values[i * keys.columns];
@@ -92,7 +83,7 @@ struct KernelSums::State {
             bytes_to_prepare({keys.rows(), 0, dimensions, keys.columns, quantity == Quantity::mean, team.size()}),
             "the keys of kernel sums");
         results = quantity == Quantity::mean ? keys.columns - 1 : 1;
-        DistinctKeys distinct = merge_equal_keys(std::move(keys), options, team, context);
+        DistinctKeys distinct = merge_equal_keys(std::move(keys), options, context);
         if (distinct.rows() == 0) return; // every weight is 0: so is every sum
         if (quantity == Quantity::density)
             log_normaliser =
@@ -230,7 +221,7 @@ Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
     if (asks_device && !device) reason = "the CUDA device failed";
     constexpr const char* what = "queries far from every key";
     Buffer<uint8_t> is_far_one(context.memory(), what, queries.rows());
-    in_parts(queries.rows(), team, [&](size_t i) {
+    for_each_row(queries.rows(), team, [&](size_t i, int) {
         const double* const of_row = &sums[i * set->columns()];
         is_far_one[i] = is_far(of_row);
         if (!is_far_one[i]) finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);

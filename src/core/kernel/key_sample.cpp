@@ -117,10 +117,9 @@ static std::vector<double> scales_of(const KeySet& keys, size_t columns) {
     return scales;
 }
 
-KeySample::KeySample(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata, const RandomTrees* trees,
-                     double fraction, uint64_t seed, ThreadTeam& team, RunContext& context)
+KeySample::KeySample(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata, double fraction,
+                     uint64_t seed, ThreadTeam& team, RunContext& context)
     : strata_(strata),
-      trees_(trees ? trees->trees() : 0),
       keys_(draw(keys, fraction, seed, context)),
       blocks_(
           keys.distinct.frame, keys.distinct.points, starts_.size() - 1,
@@ -133,19 +132,12 @@ KeySample::KeySample(const KeySet& keys, const Estimand& estimand, const KeyStra
           blocks_.blocks(), estimand.squares(), [this](size_t block) { return keys_of(block); },
           [&](uint32_t key, size_t column) { return estimand.square(key, column); },
           std::vector<double>(estimand.squares(), 1.0), team, context.memory()),
-      leaves_(context.memory(), "a sample of the keys", blocks_.blocks() * block_keys, 0U),
-      marks_(context.memory(), "a sample of the keys") {
+      leaves_(context.memory(), "a sample of the keys", blocks_.blocks() * block_keys, 0U) {
     Buffer<uint32_t> leaf_of(context.memory(), "a sample of the keys", keys.rows());
     for (size_t leaf = 0; leaf < keys.tree.leaves(); leaf++)
         for (const uint32_t key : keys.tree.keys(leaf)) leaf_of[key] = leaf;
     for (size_t block = 0; block < blocks_.blocks(); block++)
         for (size_t i = 0; i < keys_of(block).size(); i++) leaves_[block * block_keys + i] = leaf_of[keys_of(block)[i]];
-    marks_.resize(blocks_.blocks() * trees_ * block_keys);
-    std::fill(marks_.begin(), marks_.end(), 0U);
-    for (size_t block = 0; block < blocks_.blocks(); block++)
-        for (size_t t = 0; t < trees_; t++)
-            for (size_t i = 0; i < keys_of(block).size(); i++)
-                marks_[(block * trees_ + t) * block_keys + i] = trees->of_key(t, keys_of(block)[i]);
 }
 
 } // namespace btml::kernel

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/kernel/estimand.hpp"
-#include "core/kernel/random_trees.hpp"
 
 namespace btml::kernel {
 
@@ -35,10 +34,9 @@ class KeyStrata {
 
 class KeySample {
   public:
-    // Makes room for samples of up to `fraction`; its order is a function of the seed and the set of keys. trees: null,
-    // or those whose pairs are left out.
-    KeySample(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata, const RandomTrees* trees,
-              double fraction, uint64_t seed, ThreadTeam& team, RunContext& context);
+    // Makes room for samples of up to `fraction`; its order is a function of the seed and the set of keys.
+    KeySample(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata, double fraction, uint64_t seed,
+              ThreadTeam& team, RunContext& context);
 
     const KeyStrata& strata() const noexcept { return strata_; }
     size_t first_block(size_t stratum) const noexcept { return first_blocks_[stratum]; }
@@ -47,23 +45,18 @@ class KeySample {
     const BlockValues& squares() const noexcept { return squares_; }
     // The leaf that each key of a block is in.
     const uint32_t* leaves(size_t block) const noexcept { return leaves_.data() + block * block_keys; }
-    // The leaf that each is in of a random tree.
-    const uint32_t* marks(size_t tree, size_t block) const noexcept {
-        return marks_.data() + (block * trees_ + tree) * block_keys;
-    }
 
   private:
     std::span<const uint32_t> keys_of(size_t block) const noexcept;
     Buffer<uint32_t> draw(const KeySet& keys, double fraction, uint64_t seed, RunContext& context);
 
     const KeyStrata& strata_;
-    size_t trees_;
     std::vector<size_t> first_blocks_; // by stratum, and the end
     std::vector<size_t> starts_;       // of each block's keys in keys_, and the end
     Buffer<uint32_t> keys_;
     KeyBlocks blocks_;
     BlockValues values_, squares_;
-    Buffer<uint32_t> leaves_, marks_;
+    Buffer<uint32_t> leaves_;
 };
 
 } // namespace btml::kernel

@@ -3,7 +3,6 @@
 #include "core/numbers/hashed_rows.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,7 +10,6 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t rows_of_part = 16384;
 constexpr uint64_t units_of_row = 4; // of work: a row in an order that is not memory's
 
 // √Σx² without overflow.
@@ -54,33 +52,18 @@ class Order {
     const Keys& keys_;
 };
 
-Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& context) {
-    const size_t rows = keys.rows();
-    Buffer<HashedRow> hashed(context.memory(), "hashes of the keys", rows);
-    team.for_each((rows + rows_of_part - 1) / rows_of_part, [&](size_t item, int) {
-        for (size_t i = item * rows_of_part; i < std::min(rows, (item + 1) * rows_of_part); i++)
-            hashed[i] = {hash_of_numbers({keys.points.row(i), keys.points.dimensions()}), static_cast<uint32_t>(i)};
+Buffer<HashedRow> hashed_order(const Keys& keys, RunContext& context) {
+    const size_t dimensions = keys.points.dimensions();
+    Buffer<HashedRow> hashed(context.memory(), "hashes of the keys", keys.rows());
+    context.for_each(keys.rows(), dimensions, [&](size_t i) {
+        hashed[i] = {hash_of_numbers({keys.points.row(i), dimensions}), static_cast<uint32_t>(i)};
     });
-    // Parts of about rows_of_part by the hashes' first bits, then each part by itself.
-    const int bits = static_cast<int>(std::bit_width(rows / rows_of_part));
-    const auto part_of = [&](const HashedRow& row) { return bits == 0 ? 0 : row.hash >> (64 - bits); };
-    std::vector<size_t> starts((size_t{1} << bits) + 1, 0);
-    for (const HashedRow& row : hashed) {
-        starts[part_of(row) + 1]++;
-        context.worked(1);
-    }
-    for (size_t part = 1; part < starts.size(); part++) starts[part] += starts[part - 1];
-    Buffer<HashedRow> sorted(context.memory(), "hashes of the keys", rows);
-    std::vector<size_t> next(starts.begin(), starts.end() - 1);
-    for (const HashedRow& row : hashed) {
-        sorted[next[part_of(row)]++] = row;
-        context.worked(units_of_row);
-    }
     const Order order(keys);
-    team.for_each(next.size(), [&](size_t part, int) {
-        std::sort(sorted.begin() + starts[part], sorted.begin() + starts[part + 1], order);
+    std::sort(hashed.begin(), hashed.end(), [&](const HashedRow& a, const HashedRow& b) {
+        context.worked(1);
+        return order(a, b);
     });
-    return sorted;
+    return hashed;
 }
 
 Buffer<uint32_t> rows_of(const Buffer<HashedRow>& hashed, RunContext& context) {
@@ -94,13 +77,13 @@ Buffer<uint32_t> rows_of(const Buffer<HashedRow>& hashed, RunContext& context) {
 
 } // namespace
 
-Buffer<uint32_t> canonical_order(const Keys& keys, ThreadTeam& team, RunContext& context) {
-    return rows_of(hashed_order(keys, team, context), context);
+Buffer<uint32_t> canonical_order(const Keys& keys, RunContext& context) {
+    return rows_of(hashed_order(keys, context), context);
 }
 
-DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& team, RunContext& context) {
+DistinctKeys merge_equal_keys(Keys keys, const Options& options, RunContext& context) {
     const size_t dimensions = keys.points.dimensions(), columns = keys.columns;
-    const Buffer<HashedRow> sorted = hashed_order(keys, team, context);
+    const Buffer<HashedRow> sorted = hashed_order(keys, context);
     const Buffer<uint32_t> rows = rows_of(sorted, context);
     DistinctKeys distinct{Frame(keys.points, rows, options, context), Points(dimensions, context.memory(), "keys"),
                           columns, Buffer<double>(context.memory(), "values of the keys"),
@@ -141,7 +124,7 @@ static std::vector<double> largest_magnitudes(const KeySet& keys) {
 KeySet::KeySet(DistinctKeys distinct_keys, bool with_magnitudes, ThreadTeam& team, RunContext& context)
     : distinct(std::move(distinct_keys)),
       magnitudes(with_magnitudes),
-      tree(distinct.points, block_keys, {}, team, context),
+      tree(distinct.points, team, context),
       blocks(
           distinct.frame, distinct.points, tree.leaves(), [this](size_t leaf) { return tree.keys(leaf); },
           Precision::full, team, context.memory()),

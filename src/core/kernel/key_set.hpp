@@ -20,10 +20,10 @@ struct DistinctKeys {
 };
 
 // The keys' rows in an order that depends on the set of keys alone.
-Buffer<uint32_t> canonical_order(const Keys& keys, ThreadTeam& team, RunContext& context);
+Buffer<uint32_t> canonical_order(const Keys& keys, RunContext& context);
 
 // Takes the keys, at least one. Errors as of Frame.
-DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& team, RunContext& context);
+DistinctKeys merge_equal_keys(Keys keys, const Options& options, RunContext& context);
 
 // The distinct keys, ready for sums.
 struct KeySet {

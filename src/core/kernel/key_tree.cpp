@@ -1,10 +1,7 @@
 #include "core/kernel/key_tree.hpp"
 
-#include "core/numbers/rng.hpp"
-
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace btml::kernel {
 
@@ -52,13 +49,31 @@ void principal_direction(const std::vector<const double*>& keys, size_t dimensio
     }
 }
 
+// Chooses between which leaves to cut: where the keys are sparsest, so that few that are near each other are parted,
+// but with a quarter of the leaves on either side. sample: where some of the keys are.
+size_t sparsest_cut(size_t first, size_t last, size_t keys, std::vector<double> sample) {
+    const size_t middle = first + (last - first) / 2, least = (last - first) / 4;
+    if (least == 0) return middle;
+    const size_t count = sample.size(), window = count / 64 + 1;
+    std::sort(sample.begin(), sample.end());
+    size_t cut = middle;
+    double widest = -1;
+    for (size_t leaf = first + least; leaf <= last - least; leaf++) {
+        const size_t at = (leaf - first) * block_keys * count / keys;
+        if (at < window || at + window >= count) continue;
+        const double width = sample[at + window] - sample[at - window];
+        if (width > widest) {
+            widest = width;
+            cut = leaf;
+        }
+    }
+    return cut;
+}
+
 } // namespace
 
-KeyTree::KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> seed, ThreadTeam& team,
-                 RunContext& context)
+KeyTree::KeyTree(const Points& keys, ThreadTeam& team, RunContext& context)
     : dimensions_(keys.dimensions()),
-      leaf_keys_(leaf_keys),
-      seed_(seed),
       directions_(context.memory(), "a tree of the keys"),
       order_(context.memory(), "a tree of the keys", keys.rows()) {
     Buffer<Projected> projected(context.memory(), "a tree of the keys", keys.rows());
@@ -81,53 +96,22 @@ KeyTree::KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> s
     for (size_t i = 0; i < keys.rows(); i++) order_[i] = projected[i].key;
 }
 
-void KeyTree::choose_direction(size_t node, const Points& keys, std::span<const Projected> part) {
-    double* const direction = directions_.data() + node * dimensions_;
-    if (seed_) {
-        for (size_t k = 0; k < dimensions_; k++) // normal, by Box and Muller
-            direction[k] = std::sqrt(-2 * std::log(1 - random_unit(*seed_, node, 2 * k))) *
-                           std::cos(2 * std::numbers::pi * random_unit(*seed_, node, 2 * k + 1));
-        return;
-    }
-    std::vector<const double*> sample;
-    const size_t sampled = sampled_of(part.size());
-    for (size_t i = 0; i < sampled; i++) sample.push_back(keys.row(part[i * part.size() / sampled].key));
-    principal_direction(sample, dimensions_, direction);
-}
-
-// Chooses between which leaves to cut: where the keys are sparsest, so that few that are near each other are parted,
-// but with a quarter of the leaves on either side.
-size_t KeyTree::sparsest_cut(size_t first, size_t last, std::span<const Projected> part) const {
-    const size_t middle = first + (last - first) / 2, least = (last - first) / 4;
-    if (seed_ || least == 0) return middle;
-    std::vector<double> sample(sampled_of(part.size()));
-    const size_t count = sample.size(), window = count / 64 + 1;
-    for (size_t i = 0; i < count; i++) sample[i] = part[i * part.size() / count].at;
-    std::sort(sample.begin(), sample.end());
-    size_t cut = middle;
-    double widest = -1;
-    for (size_t leaf = first + least; leaf <= last - least; leaf++) {
-        const size_t at = (leaf - first) * leaf_keys_ * count / part.size();
-        if (at < window || at + window >= count) continue;
-        const double width = sample[at + window] - sample[at - window];
-        if (width > widest) {
-            widest = width;
-            cut = leaf;
-        }
-    }
-    return cut;
-}
-
 // Returns the first leaf of the right part.
 size_t KeyTree::split(size_t node, const Points& keys, Buffer<Projected>& projected) {
     const size_t first = nodes_[node].first, last = nodes_[node].last;
     if (last - first < 2) return last;
-    const size_t begin = first * leaf_keys_, end = std::min(keys.rows(), last * leaf_keys_);
-    choose_direction(node, keys, projected.span().subspan(begin, end - begin));
-    const double* const direction = directions_.data() + node * dimensions_;
+    const size_t begin = first * block_keys, end = std::min(keys.rows(), last * block_keys);
+    const std::span<const Projected> part = projected.span().subspan(begin, end - begin);
+    std::vector<const double*> sample;
+    std::vector<double> places;
+    const size_t sampled = sampled_of(part.size());
+    const auto in_sample = [&](size_t i) -> const Projected& { return part[i * part.size() / sampled]; };
+    for (size_t i = 0; i < sampled; i++) sample.push_back(keys.row(in_sample(i).key));
+    double* const direction = directions_.data() + node * dimensions_;
+    principal_direction(sample, dimensions_, direction);
     for (size_t i = begin; i < end; i++) projected[i].at = product(keys.row(projected[i].key), direction, dimensions_);
-    const size_t cut = sparsest_cut(first, last, projected.span().subspan(begin, end - begin)),
-                 middle = cut * leaf_keys_;
+    for (size_t i = 0; i < sampled; i++) places.push_back(in_sample(i).at);
+    const size_t cut = sparsest_cut(first, last, part.size(), std::move(places)), middle = cut * block_keys;
     const auto before = [](const Projected& a, const Projected& b) {
         return a.at != b.at ? a.at < b.at : a.key < b.key;
     };

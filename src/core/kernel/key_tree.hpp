@@ -3,24 +3,25 @@
 
 #include "core/base/threads.hpp"
 #include "core/kernel/kernel_points.hpp"
+#include "core/pairwise/tiles.hpp"
 
-#include <optional>
 #include <vector>
 
 namespace btml::kernel {
 
+using pairwise::block_keys;
+
 class KeyTree {
   public:
-    // Takes at least one key; a leaf has leaf_keys, but the last. Each part is cut across the direction in which its
-    // keys vary most or, given a seed, across a random one (Dasgupta, Freund: Random projection trees and low
-    // dimensional manifolds, STOC 2008).
-    KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> seed, ThreadTeam& team, RunContext& context);
+    // Takes at least one key; a leaf has block_keys, but the last. Each part is cut across the direction in which its
+    // keys vary most.
+    KeyTree(const Points& keys, ThreadTeam& team, RunContext& context);
 
-    size_t leaves() const noexcept { return (order_.size() + leaf_keys_ - 1) / leaf_keys_; }
+    size_t leaves() const noexcept { return (order_.size() + block_keys - 1) / block_keys; }
     // The keys, leaf by leaf; the last may have fewer than the others.
     std::span<const uint32_t> keys(size_t leaf) const noexcept {
-        const size_t first = leaf * leaf_keys_;
-        return order_.span().subspan(first, std::min(leaf_keys_, order_.size() - first));
+        const size_t first = leaf * block_keys;
+        return order_.span().subspan(first, std::min(block_keys, order_.size() - first));
     }
     std::span<const uint32_t> order() const noexcept { return order_.span(); } // all of them
     // Returns the leaf that a point leads to; one that is equal to a key leads to the key's.
@@ -37,11 +38,8 @@ class KeyTree {
         uint32_t key;
     };
     size_t split(size_t node, const Points& keys, Buffer<Projected>& projected);
-    size_t sparsest_cut(size_t first, size_t last, std::span<const Projected> part) const;
-    void choose_direction(size_t node, const Points& keys, std::span<const Projected> part);
 
-    size_t dimensions_, leaf_keys_;
-    std::optional<uint64_t> seed_;
+    size_t dimensions_;
     std::vector<Node> nodes_;
     Buffer<double> directions_; // by node
     Buffer<uint32_t> order_;

@@ -1,14 +1,11 @@
 #include "core/kernel/pilot.hpp"
 
 #include "core/kernel/error_freedom.hpp"
-#include "core/kernel/query_groups.hpp"
-#include "core/kernel/sums_memory.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
 
 namespace btml::kernel {
@@ -19,8 +16,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr size_t pilot_queries = QueryGroup::max_queries, first_queries = 64; // the latter at a first look
 constexpr double sampling_margin = 1.3; // for the sample that sizes the others, and for those being uneven
 constexpr uint64_t stream_of_pilot = 0x9170;
-constexpr double worth_of_trees = 0.5; // of the plan's cost without them
-constexpr double min_found = 0.1;      // of what is left to sampling, by one tree
 constexpr double keys_for_freedom = 4096, keys_at_first_look = 1024;
 constexpr double heavy_share = 0.05;     // of a mean's denominator: beyond it one key is no small part
 constexpr double min_rest = 1e-3;        // of a denominator in float32 without a key
@@ -33,14 +28,9 @@ class Pilot {
     explicit Pilot(const PilotTask& task) : Pilot(task, nullptr, first_queries) {}
 
     void evaluate();
-    // From then on, pairs that meet in the trees are no part of what is left to sampling. The share that they were, the
-    // groups' own leaves aside.
-    double remove_pairs(const RandomTrees& trees);
-    // of_pair: what the sample of a pair costs more, in units of a coordinate. unmet: the share that trees not yet
-    // built would leave to sampling.
-    Plan plan(const Demand& demand, double of_pair, double unmet = 1) const;
-    // That for the degrees of freedom of the errors it leaves, with these trees or null.
-    Plan settled_plan(const Demand& demand, const RandomTrees* trees);
+    // Plans for as many degrees of freedom of the errors as could be, until settled_plan() has found out how many.
+    Plan plan(const Demand& demand) const;
+    Plan settled_plan(const Demand& demand);
 
   private:
     Pilot(const PilotTask& task, const QueryGroups* groups, size_t count)
@@ -61,12 +51,12 @@ class Pilot {
     }
 
     std::vector<size_t> own_leaves() const;
-    double degrees_of_freedom(double near, const RandomTrees* trees) const;
+    double degrees_of_freedom(double near) const;
     double error_without(size_t i, uint32_t key, double value, std::vector<double>& squares) const;
     void add_heavy_pairs(size_t tile, size_t leaf, const float* values);
     double magnitude() const;
     double typical_square() const;
-    double sampling_cost(double of_pair) const; // an exact pair's being 1
+    double sampling_cost() const; // an exact pair's being 1
 
     const PilotTask& task_;
     const QueryGroups* const groups_;
@@ -164,53 +154,16 @@ void Pilot::add_heavy_pairs(size_t tile, size_t leaf, const float* values) {
     }
 }
 
-double Pilot::remove_pairs(const RandomTrees& trees) {
-    const Frame& frame = task_.keys.distinct.frame;
-    const size_t leaves = task_.keys.tree.leaves();
-    std::vector<double> query(points_.dimensions()), of_pair(task_.estimand.squares());
-    double all = 0, removed = 0;
-    for (size_t i = 0; i < count_; i++) {
-        task_.context.poll();
-        const size_t own = groups_ ? groups_->leaf(of_group_[i]) : leaves;
-        for (size_t leaf = 0; leaf < leaves; leaf++)
-            if (leaf != own) all += squares_[i * leaves + leaf];
-        frame.apply(points_.row(i), query.data());
-        for (size_t t = 0; t < trees.trees(); t++)
-            for (const uint32_t key : trees.keys(t, trees.of_query(t, rows_[i]))) {
-                if (trees.leaf(key) == own || trees.met_before(t, rows_[i], key)) continue;
-                const double value = frame.value(query.data(), task_.keys.distinct.points.row(key));
-                double& left = squares_[i * leaves + trees.leaf(key)];
-                const double part = std::min(left, task_.strata.inflation(key) * error_without(i, key, value, of_pair));
-                removed += part;
-                left -= part;
-                if (left < 1e-6 * part) left = 0; // what float32 leaves of a difference
-            }
-    }
-    return all > 0 ? removed / all : 0;
-}
-
-// Building the trees and packing their leaves, leading the queries through them and summing over the pairs, as measured
-// in nanoseconds.
-double cost_of_trees(const PilotTask& task) {
-    const double rows = task.queries.rows(), keys = task.keys.rows(), dimensions = task.queries.dimensions();
-    const double levels = std::max(1.0, std::log2(keys / RandomTrees::leaf_keys)), exact = 0.02 * (dimensions + 14),
-                 of_key = levels * (40 + 2 * dimensions) + 4 * dimensions,
-                 of_query = levels * (20 + dimensions) + 2 * dimensions,
-                 of_pairs = RandomTrees::leaf_keys * (exact + 1);
-    return RandomTrees::max_trees * (keys * of_key + rows * (of_query + of_pairs)) / (rows * keys * exact);
-}
-
 double Pilot::magnitude() const {
     double sum = 0;
     for (size_t i = 0; i < count_; i++) sum += task_.estimand.magnitude(&sums_[i * task_.estimand.columns()]);
     return sum / count_;
 }
 
-double Pilot::sampling_cost(double of_pair) const {
+double Pilot::sampling_cost() const {
     const double dimensions = task_.queries.dimensions(), columns = task_.keys.columns();
     constexpr double of_kernel = 14;
-    return (dimensions + of_kernel + columns + task_.estimand.squares() + 2 + of_pair) /
-           (dimensions + of_kernel + columns);
+    return (dimensions + of_kernel + columns + task_.estimand.squares() + 2) / (dimensions + of_kernel + columns);
 }
 
 // The squared error of a result from which a typical pair of kernel 1 is missing.
@@ -223,7 +176,7 @@ double Pilot::typical_square() const {
 
 // Which leaves are near is for the least cost: from the nearest pairs of a query and a leaf on, what would be left to
 // sampling if all so far were summed exactly.
-Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
+Plan Pilot::plan(const Demand& demand) const {
     struct Entry {
         double distance;
         uint32_t query, leaf;
@@ -238,7 +191,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
         task_.context.worked(leaves);
         for (uint32_t leaf = 0; leaf < leaves; leaf++) {
             entries.push_back({distances_[i * leaves + leaf], i, leaf});
-            left[i] += unmet * squares_[i * leaves + leaf];
+            left[i] += squares_[i * leaves + leaf];
         }
         sum += left[i];
         squares += left[i] * left[i];
@@ -260,7 +213,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
         task_.context.worked(1);
         double& of_query = left[entries[i].query];
         const double before = of_query;
-        of_query = std::max(0.0, of_query - unmet * squares_[entries[i].query * leaves + entries[i].leaf]);
+        of_query = std::max(0.0, of_query - squares_[entries[i].query * leaves + entries[i].leaf]);
         sum += of_query - before;
         squares += of_query * of_query - before * before;
         evaluated += task_.keys.blocks.keys(entries[i].leaf);
@@ -270,7 +223,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
                      fraction = variance / (variance + best.allowed),
                      sampled = sampling_margin * std::max(fraction, best.least) + best.least,
                      near = evaluated / (count_ * static_cast<double>(task_.keys.rows())),
-                     cost = padding * (near + sampling_cost(of_pair) * sampled);
+                     cost = padding * (near + sampling_cost() * sampled);
         if (cost < best.cost) {
             best.cost = cost;
             best.near_cost = padding * near;
@@ -282,40 +235,20 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
     return best;
 }
 
-double Pilot::degrees_of_freedom(double near, const RandomTrees* trees) const {
+double Pilot::degrees_of_freedom(double near) const {
     const double fraction = std::min(1.0, (groups_ ? keys_for_freedom : keys_at_first_look) / task_.keys.rows());
-    const KeySample sample(task_.keys, task_.estimand, task_.strata, trees, fraction,
+    const KeySample sample(task_.keys, task_.estimand, task_.strata, fraction,
                            random_bits(task_.seed, stream_of_pilot, 0), task_.team, task_.context);
     const auto is_exact = [&](size_t i, size_t block, size_t place) {
-        if (distances_[i * task_.keys.tree.leaves() + sample.leaves(block)[place]] <= near) return true;
-        for (size_t t = 0; trees && t < trees->trees(); t++)
-            if (sample.marks(t, block)[place] == trees->of_query(t, rows_[i])) return true;
-        return false;
+        return distances_[i * task_.keys.tree.leaves() + sample.leaves(block)[place]] <= near;
     };
     return ErrorFreedom{task_.keys, task_.estimand, sample, fraction, is_exact}.estimate(points_, sums_.data(),
                                                                                          task_.context);
 }
 
-Plan Pilot::settled_plan(const Demand& demand, const RandomTrees* trees) {
-    const double of_pair = trees ? 2 * static_cast<double>(trees->trees()) : 0;
-    degrees_of_freedom_ = degrees_of_freedom(plan(demand, of_pair).near, trees);
-    return plan(demand, of_pair);
-}
-
-bool may_have_trees(const PilotTask& task) {
-    const SumSizes sizes{task.keys.rows(),    task.queries.rows(),     task.queries.dimensions(),
-                         task.keys.columns(), task.estimand.is_mean(), task.team.size()};
-    return cost_of_trees(task) <= worth_of_trees &&
-           bytes_of_random_trees(sizes) + bytes_to_sample(sizes) <= task.context.memory().left();
-}
-
-// Returns what a plan with trees may cost, by what one of them finds; infinity where that is next to nothing.
-double hoped_for_of_trees(Pilot& pilot, const PilotTask& task, const Demand& demand) {
-    constexpr double all = RandomTrees::max_trees;
-    const RandomTrees first(task.keys, task.queries, 1, task.seed, task.team, task.context);
-    const double unmet = 1 - pilot.remove_pairs(first);
-    if (unmet > 1 - min_found) return infinity;
-    return pilot.plan(demand, 2 * all, std::pow(unmet, all - 1)).cost + cost_of_trees(task);
+Plan Pilot::settled_plan(const Demand& demand) {
+    degrees_of_freedom_ = degrees_of_freedom(plan(demand).near);
+    return plan(demand);
 }
 
 } // namespace
@@ -324,29 +257,15 @@ double min_cost(const PilotTask& task, const Demand& demand) {
     if (demand.relative) return 0;
     Pilot pilot(task);
     pilot.evaluate();
-    double cost = pilot.plan(demand, 0).cost;
-    if (cost <= demand.worth) cost = pilot.settled_plan(demand, nullptr).cost;
-    if (cost <= demand.worth || !may_have_trees(task)) return cost;
-    return std::min(cost, hoped_for_of_trees(pilot, task, demand));
+    const double cost = pilot.plan(demand).cost;
+    return cost <= demand.worth ? pilot.settled_plan(demand).cost : cost;
 }
 
 Plan plan_sample(const SampleTask& task, const Demand& demand) {
     Pilot pilot(task);
     pilot.evaluate();
-    Plan plan = pilot.plan(demand, 0); // for as many degrees of freedom as could be
-    if (plan.cost <= demand.worth) plan = pilot.settled_plan(demand, nullptr);
-    const double cost = cost_of_trees(task);
-    if (cost > worth_of_trees * std::min(plan.cost, 1.0) || !may_have_trees(task)) return plan;
-    if (hoped_for_of_trees(pilot, task, demand) >= std::min(plan.cost, demand.worth)) return plan;
-    auto trees = std::make_unique<RandomTrees>(task.keys, task.queries, RandomTrees::max_trees, task.seed, task.team,
-                                               task.context);
-    pilot.remove_pairs(*trees);
-    Plan with_trees = pilot.settled_plan(demand, trees.get());
-    with_trees.cost += cost;
-    with_trees.near_cost += cost;
-    if (with_trees.cost >= plan.cost) return plan;
-    with_trees.trees = std::move(trees);
-    return with_trees;
+    Plan plan = pilot.plan(demand);
+    return plan.cost <= demand.worth ? pilot.settled_plan(demand) : plan;
 }
 
 } // namespace btml::kernel

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "core/kernel/key_sample.hpp"
-
-#include <memory>
+#include "core/kernel/query_groups.hpp"
 
 namespace btml::kernel {
 
@@ -33,7 +32,6 @@ struct Demand {
 };
 
 struct Plan {
-    std::unique_ptr<RandomTrees> trees; // whose pairs are summed exactly; null: none
     double near = 0;      // leaves at a distance up to this from a group (QueryGroups::look) are summed exactly
     double fraction = 1;  // of the keys in the sample that is then needed
     double least = 1;     // no sample is smaller than this fraction

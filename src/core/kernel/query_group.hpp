@@ -27,9 +27,6 @@ class QueryGroup {
     // Square what was evaluated last, or multiply it by a mask by key.
     void square() { tiles::square(values_, vectors_); }
     void multiply(const float* mask) { tiles::multiply(values_, mask, vectors_); }
-    void exclude(const uint32_t* of_keys, const uint32_t* of_queries) {
-        tiles::exclude(values_, of_keys, of_queries, vectors_);
-    }
     // Adds Σ of what was evaluated last times each column of the block's to columns first, first + 1, …
     void add(size_t tile, size_t block, const BlockValues& values, size_t first = 0);
 

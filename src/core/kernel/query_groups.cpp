@@ -5,17 +5,8 @@
 
 namespace btml::kernel {
 
-static constexpr size_t rows_of_item = 1024;
 static constexpr size_t sampled_keys = 16; // of each leaf
 static constexpr size_t leaves_of_block = block_keys / sampled_keys;
-
-QueriesOfLeaves::QueriesOfLeaves(std::span<const uint32_t> leaf_of_queries, size_t leaves, MemoryBudget& budget)
-    : first(leaves + 1, 0), rows(budget, "queries of leaves", leaf_of_queries.size()) {
-    for (const uint32_t leaf : leaf_of_queries) first[leaf + 1]++;
-    for (size_t leaf = 0; leaf < leaves; leaf++) first[leaf + 1] += first[leaf];
-    std::vector<size_t> next(first.begin(), first.end() - 1);
-    for (uint32_t i = 0; i < leaf_of_queries.size(); i++) rows[next[leaf_of_queries[i]]++] = i;
-}
 
 // Takes as many of each leaf, but of the last one, which may have fewer.
 Buffer<uint32_t> QueryGroups::some_of_each_leaf(MemoryBudget& budget) const {
@@ -38,21 +29,28 @@ QueryGroups::QueryGroups(const KeySet& keys, const Points& queries, ThreadTeam& 
               return sample_.span().subspan(first, std::min(block_keys, sample_.size() - first));
           },
           Precision::sampling, team, context.memory()),
-      of_leaves_(leaves_of(queries, keys, team, context.memory()).span(), keys.tree.leaves(), context.memory()),
+      rows_(context.memory(), "queries of leaves", queries.rows()),
       centres_(context.memory(), "groups of queries") {
     const size_t dimensions = queries.dimensions(), leaves = keys.tree.leaves();
+    std::vector<size_t> first(leaves + 1, 0); // of each leaf's queries, and the end
+    {
+        const Buffer<uint32_t> leaf_of = leaves_of(queries, keys, team, context.memory());
+        for (const uint32_t leaf : leaf_of) first[leaf + 1]++;
+        for (size_t leaf = 0; leaf < leaves; leaf++) first[leaf + 1] += first[leaf];
+        std::vector<size_t> next(first.begin(), first.end() - 1);
+        for (uint32_t i = 0; i < leaf_of.size(); i++) rows_[next[leaf_of[i]]++] = i;
+    }
     team.for_each(leaves, [&](size_t i, int) {
-        const std::span<uint32_t> of_leaf = of_leaves_.of(i);
-        std::sort(of_leaf.begin(), of_leaf.end(), [&](uint32_t a, uint32_t b) {
+        std::sort(rows_.begin() + first[i], rows_.begin() + first[i + 1], [&](uint32_t a, uint32_t b) {
             return std::lexicographical_compare(queries.row(a), queries.row(a) + dimensions, queries.row(b),
                                                 queries.row(b) + dimensions);
         });
     });
     for (size_t i = 0; i < leaves; i++) {
-        const size_t count = of_leaves_.of(i).size(),
+        const size_t count = first[i + 1] - first[i],
                      parts = (count + QueryGroup::max_queries - 1) / QueryGroup::max_queries;
         for (size_t part = 0; part < parts; part++) {
-            starts_.push_back(of_leaves_.first[i] + part * count / parts);
+            starts_.push_back(first[i] + part * count / parts);
             leaves_.push_back(i);
         }
     }
@@ -63,14 +61,13 @@ QueryGroups::QueryGroups(const KeySet& keys, const Points& queries, ThreadTeam& 
 
 Buffer<uint32_t> QueryGroups::leaves_of(const Points& queries, const KeySet& keys, ThreadTeam& team,
                                         MemoryBudget& budget) {
-    const size_t rows = queries.rows();
-    Buffer<uint32_t> leaf(budget, "groups of queries", rows);
-    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
-        std::vector<double> framed(queries.dimensions());
-        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) {
-            keys.distinct.frame.apply(queries.row(i), framed.data());
-            leaf[i] = keys.tree.leaf_of(framed.data());
-        }
+    const size_t dimensions = queries.dimensions();
+    Buffer<uint32_t> leaf(budget, "groups of queries", queries.rows());
+    std::vector<double> framed(dimensions * team.size());
+    for_each_row(queries.rows(), team, [&](size_t i, int thread) {
+        double* const query = framed.data() + thread * dimensions;
+        keys.distinct.frame.apply(queries.row(i), query);
+        leaf[i] = keys.tree.leaf_of(query);
     });
     return leaf;
 }

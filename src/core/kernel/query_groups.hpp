@@ -6,16 +6,6 @@
 
 namespace btml::kernel {
 
-// The rows of queries by the leaves of a tree that they lead to.
-struct QueriesOfLeaves {
-    QueriesOfLeaves(std::span<const uint32_t> leaf_of_queries, size_t leaves, MemoryBudget& budget);
-
-    std::span<uint32_t> of(size_t leaf) { return {rows.data() + first[leaf], first[leaf + 1] - first[leaf]}; }
-
-    std::vector<size_t> first; // by leaf, and the end
-    Buffer<uint32_t> rows;
-};
-
 class QueryGroups {
   public:
     // Does not depend on the order of the queries, but for equal ones.
@@ -23,12 +13,11 @@ class QueryGroups {
 
     size_t groups() const noexcept { return starts_.size() - 1; }
     // All queries, group by group.
-    std::span<const uint32_t> rows() const noexcept { return of_leaves_.rows.span(); }
+    std::span<const uint32_t> rows() const noexcept { return rows_.span(); }
     std::span<const uint32_t> rows(size_t group) const noexcept {
         return rows().subspan(starts_[group], starts_[group + 1] - starts_[group]);
     }
     size_t group_of(size_t position) const noexcept; // of rows()[position]
-    size_t leaf(size_t group) const noexcept { return leaves_[group]; }
     // Finds for each leaf the mean square of the kernel's values between some of the group's queries and some of the
     // leaf's keys, and a distance, about the exponent of the kernel: the smaller, the more there is to expect of the
     // leaf. It is that of the mean square or, where that is smaller, the expected exponent but for a part that is the
@@ -49,7 +38,7 @@ class QueryGroups {
     const KeySet& keys_;
     Buffer<uint32_t> sample_; // of the keys, leaf by leaf
     KeyBlocks sample_blocks_;
-    QueriesOfLeaves of_leaves_;
+    Buffer<uint32_t> rows_;
     std::vector<size_t> starts_;
     std::vector<uint32_t> leaves_;
     Buffer<double> centres_; // by group, in the frame

@@ -27,7 +27,6 @@ struct Worker {
     QueryGroup group;
     std::vector<double> distances, squares; // by leaf
     std::vector<uint8_t> near;              // by leaf
-    std::vector<uint32_t> marks;            // of a group's queries in the random trees: [tile][tree][query]
     std::vector<float> mask;                // by key of a sample: 1 where its leaf is not near
     std::vector<double> rows;               // of a group's queries: sums, then squares
     double near_pairs = 0;                  // evaluated
@@ -40,7 +39,6 @@ class Sampler {
           plan_(plan),
           columns_(task.estimand.columns()),
           squares_(task.estimand.squares()),
-          trees_(plan.trees ? plan.trees->trees() : 0),
           leaf_bytes_((task.keys.tree.leaves() + 7) / 8),
           squares_of_leaves_(squares_of_leaves()),
           near_leaves_(task.context.memory(), "leaves near groups of queries", task.groups.groups() * leaf_bytes_,
@@ -65,8 +63,6 @@ class Sampler {
         return near_leaves_[group * leaf_bytes_ + leaf / 8] >> leaf % 8 & 1;
     }
     void find_near(size_t group, Worker& worker) const;
-    void find_marks(size_t group, Worker& worker) const;
-    void add_pairs_of_trees();
     void draw(double share, uint64_t seed);
     double fraction_of(size_t group) const;
     double error_of_query(uint32_t row, double fraction) const;
@@ -83,7 +79,7 @@ class Sampler {
 
     const SampleTask& task_;
     const Plan& plan_;
-    const size_t columns_, squares_, trees_, leaf_bytes_;
+    const size_t columns_, squares_, leaf_bytes_;
     Buffer<double> squares_of_leaves_; // [leaf][square]: Σ over its keys, as a sample sees them
     Buffer<uint8_t> near_leaves_;      // by group, a bit for each leaf
     Buffer<double> foreseen_;          // [group][square]: the variance of a sample of 1 key in n, times 1/n, by a look
@@ -123,24 +119,6 @@ void Sampler::find_near(size_t group, Worker& worker) const {
     for (size_t leaf = 0; leaf < worker.near.size(); leaf++) worker.near[leaf] = is_near(group, leaf);
 }
 
-void Sampler::find_marks(size_t group, Worker& worker) const {
-    const std::span<const uint32_t> rows = task_.groups.rows(group);
-    worker.marks.assign(worker.group.tiles() * trees_ * tile_queries, 0);
-    for (size_t i = 0; i < rows.size(); i++)
-        for (size_t t = 0; t < trees_; t++)
-            worker.marks[(i / tile_queries * trees_ + t) * tile_queries + i % tile_queries] =
-                plan_.trees->of_query(t, rows[i]);
-}
-
-void Sampler::add_pairs_of_trees() {
-    Buffer<uint32_t> group_of(task_.context.memory(), "groups of queries", task_.queries.rows());
-    for (size_t group = 0; group < task_.groups.groups(); group++)
-        for (const uint32_t row : task_.groups.rows(group)) group_of[row] = group;
-    plan_.trees->add_sums([&](uint32_t query, uint32_t leaf) { return is_near(group_of[query], leaf); }, columns_,
-                          near_.data(), task_.team, task_.context);
-    evaluated_ += (task_.queries.rows() * trees_ * RandomTrees::leaf_keys) / static_cast<double>(task_.keys.rows());
-}
-
 // Over the near leaves, or over all.
 void Sampler::add_leaves(size_t group, Worker& worker, bool all) {
     const std::span<const uint32_t> rows = task_.groups.rows(group);
@@ -172,8 +150,6 @@ void Sampler::sample_stratum(size_t stratum, size_t count, const KeySample& keys
         for (size_t tile = 0; tile < worker.group.tiles(); tile++)
             for (size_t block = begin; block < std::min(last, begin + chunk); block++) {
                 worker.group.evaluate(tile, keys.blocks(), block, count - (block - first) * block_keys);
-                for (size_t t = 0; t < trees_; t++)
-                    worker.group.exclude(keys.marks(t, block), &worker.marks[(tile * trees_ + t) * tile_queries]);
                 worker.group.multiply(&worker.mask[(block - first) * block_keys]);
                 worker.group.add(tile, block, keys.values());
                 worker.group.square();
@@ -188,7 +164,6 @@ void Sampler::sample(size_t group, const KeySample& keys, double fraction, Worke
     const std::span<const uint32_t> rows = task_.groups.rows(group);
     find_near(group, worker);
     worker.group.load(task_.queries, rows);
-    if (trees_ > 0) find_marks(group, worker);
     worker.rows.assign(rows.size() * (columns_ + squares_), 0.0);
     for (size_t stratum = 0; stratum < task_.strata.strata(); stratum++) {
         if (task_.strata.keys(stratum) == 0) continue;
@@ -211,8 +186,7 @@ void Sampler::draw(double share, uint64_t seed) {
     double most = 0;
     for (const double fraction : fractions_)
         if (fraction < 1) most = std::max(most, fraction);
-    const KeySample keys(task_.keys, task_.estimand, task_.strata, plan_.trees.get(), most * share, seed, task_.team,
-                         task_.context);
+    const KeySample keys(task_.keys, task_.estimand, task_.strata, most * share, seed, task_.team, task_.context);
     const double of_old = weight_ / (weight_ + share), of_new = share / (weight_ + share);
     task_.team.for_each(task_.groups.groups(), [&](size_t group, int thread) {
         show(thread, group, task_.groups.groups());
@@ -272,7 +246,6 @@ Buffer<double> Sampler::errors_of_queries() const {
 
 // Foresees the error of a query with the mean of the group's sums.
 double Sampler::foreseen_error(size_t group, double fraction) const {
-    if (trees_ > 0) return 0; // which remove pairs that a look sees
     std::vector<double> sums(columns_, 0.0);
     for (const uint32_t row : task_.groups.rows(group))
         for (size_t c = 0; c < columns_; c++)
@@ -343,7 +316,6 @@ void Sampler::sum_near() {
         show(thread, group, groups);
         add_leaves(group, workers_[thread], false);
     });
-    if (trees_ > 0) add_pairs_of_trees();
 }
 
 SampledSums Sampler::run() {

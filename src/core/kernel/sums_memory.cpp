@@ -1,7 +1,6 @@
 #include "core/kernel/sums_memory.hpp"
 
 #include "core/kernel/query_group.hpp"
-#include "core/kernel/random_trees.hpp"
 
 #include <algorithm>
 
@@ -22,8 +21,8 @@ uint64_t bytes_of_values(uint64_t keys, uint64_t columns) {
 }
 
 // A direction for each node of a tree.
-uint64_t bytes_of_tree(uint64_t keys, uint64_t leaf_keys, uint64_t dimensions) {
-    return index * keys + 2 * (keys / leaf_keys + 1) * number * dimensions;
+uint64_t bytes_of_tree(uint64_t keys, uint64_t dimensions) {
+    return index * keys + 2 * leaves_of(keys) * number * dimensions;
 }
 
 uint64_t squares_of(const SumSizes& sizes) {
@@ -42,8 +41,8 @@ uint64_t bytes_of_results(const SumSizes& sizes) {
 
 uint64_t bytes_to_prepare(const SumSizes& sizes) {
     const uint64_t n = sizes.keys, given = number * n * (sizes.dimensions + sizes.columns);
-    const uint64_t merging = std::max(2 * hashed * n, (hashed + index) * n + given);
-    const uint64_t prepared = given + bytes_of_tree(n, block_keys, sizes.dimensions) + projected * n +
+    const uint64_t merging = (hashed + index) * n + given;
+    const uint64_t prepared = given + bytes_of_tree(n, sizes.dimensions) + projected * n +
                               KeyBlocks::bytes(n, sizes.dimensions) + bytes_of_values(n, sizes.columns);
     return std::max(merging, prepared - given); // the points given are free by then
 }
@@ -62,15 +61,6 @@ uint64_t bytes_to_sample(const SumSizes& sizes) {
     const uint64_t sums =
         number * (m * (2 * c + s + 1) + s * (leaves + groups)) + groups * leaves / 8 + bytes_of_workers(sizes, c + s);
     return grouped + std::max(pilot, sample + sums + bytes_of_results(sizes));
-}
-
-uint64_t bytes_of_random_trees(const SumSizes& sizes) {
-    const uint64_t n = sizes.keys, m = sizes.queries, d = sizes.dimensions;
-    const uint64_t tree = bytes_of_tree(n, RandomTrees::leaf_keys, d), leaves = n / RandomTrees::leaf_keys + 1;
-    const uint64_t building = projected * n,
-                   summing = 2 * index * m + leaves * (RandomTrees::leaf_keys * (d + 1) * single + number * (d + 5));
-    const uint64_t of_sample = index * RandomTrees::max_trees * n;
-    return RandomTrees::max_trees * (tree + index * (n + m)) + index * n + std::max(building, summing) + of_sample;
 }
 
 } // namespace btml::kernel

@@ -18,7 +18,6 @@ struct SumSizes {
 // bandwidths, whose coordinates are packed twice, take more.
 uint64_t bytes_to_prepare(const SumSizes& sizes); // to merge, order and pack the keys
 uint64_t bytes_to_sum_exactly(const SumSizes& sizes);
-uint64_t bytes_to_sample(const SumSizes& sizes); // without random trees
-uint64_t bytes_of_random_trees(const SumSizes& sizes);
+uint64_t bytes_to_sample(const SumSizes& sizes);
 
 } // namespace btml::kernel

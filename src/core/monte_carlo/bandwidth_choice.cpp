@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace btml::monte_carlo {
 
 namespace {
 
-// Returns how much wider than the Gaussian kernel the Epanechnikov kernel 1 − ‖u‖² must be to smooth alike in so many
-// dimensions d: with roughness R = ∫k² and variance v of each coordinate, both of the kernel that integrates to 1, by
-// the ratio of (R / v²)^(1 / (d + 4)). Of the Gaussian, R is (4π)^(−d/2) and v 1; of this one 4 / ((d + 4) V) and
-// 1 / (d + 4), with V = ∫(1 − ‖u‖²).
-double canonical_ratio(const pairwise::KernelFacts& kernel, double d) {
-    const double log_ratio = std::log(4 * (d + 4)) + d / 2 * std::log(4 * std::numbers::pi) - kernel.log_volume(1, d);
-    return std::exp(log_ratio / (d + 4));
+// Returns ln of (R / v²)^(1 / (d + 4)) in so many dimensions d, with the roughness R = ∫k² and the variance v of each
+// coordinate, both of the kernel that integrates to 1: kernels smooth alike at bandwidths in inverse proportion to the
+// variance's root and the roughness's, of which this is the canonical one (Marron, Nolan 1988).
+double log_canonical_bandwidth(const pairwise::KernelFacts& kernel, double d) {
+    const double log_roughness = kernel.log_square_integral(d) - 2 * kernel.log_integral(d);
+    return (log_roughness - 2 * std::log(kernel.variance(d))) / (d + 4);
 }
 
 // Keeps the rows that have every number in the column's usual range, or all rows where these are not half of them. One
@@ -91,7 +89,8 @@ BandwidthChoice choose_bandwidth(ScoreRows rows, Kernel kernel, uint64_t seed, T
     SelectionOptions options;
     options.score.kernel = by_gaussian ? Kernel{} : kernel;
     options.score.sampling.seed = seed;
-    const double ratio = by_gaussian ? canonical_ratio(facts, d) : 1;
+    const double ratio =
+        by_gaussian ? std::exp(log_canonical_bandwidth(facts, d) - log_canonical_bandwidth(facts_of(Kernel{}), d)) : 1;
     if (kind == ScoreKind::likelihood && mostly_repeats(rows, context))
         if (const double chosen = rule_of_thumb(rows, context); chosen > 0) // else all rows are the same
             return {chosen * ratio, kind, options.score.kernel, {}};

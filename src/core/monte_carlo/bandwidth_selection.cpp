@@ -97,20 +97,20 @@ class Evaluator : public TermEvaluator {
     }
     void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
               std::span<Draw> draws) override {
-        DrawWorkspace<Score>& work = work_[worker];
+        Workspace<Score>& work = work_[worker];
         double sampled = 0;
         for (size_t i = 0; i < bandwidths.size(); i++) {
             const auto& [x, score] = scores_[bandwidths[i]];
             if (x != sampled) sample_term(score, row, 0, seed, work);
             sampled = x;
-            draws[i] = term_of(score, row, work);
+            draws[i] = term_of(score, work);
         }
     }
 
   private:
     const Scores& source_;
     std::vector<std::pair<double, Score>> scores_; // with the bandwidth of x
-    std::vector<DrawWorkspace<Score>> work_;
+    std::vector<Workspace<Score>> work_;
 };
 
 std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, int workers) {

@@ -98,7 +98,7 @@ class Expansion {
 
     void push(uint32_t number) {
         const VarianceTree::Node& node = tree_.node(number);
-        const auto [least, most] = tree_.sums<Metric>(number, tree_.row(at_.position));
+        const auto [least, most] = tree_.bounds<Metric>(number, tree_.row(at_.position));
         const double size = node.size();
         const double nearest = weight_(least, at_.origin), farthest = weight_(most, at_.origin),
                      middle = std::sqrt(nearest * farthest);

@@ -52,12 +52,12 @@ struct DensityWeights {
 };
 
 template <class Shape>
-class KdeScore : public LeaveOneOutScore<WeightedTargets, ConvolvedWeight<Shape>> {
+class KdeScore : public LeaveOneOutSum<WeightedTargets, ConvolvedWeight<Shape>> {
   public:
     // `typical_sum` is about the mean over the rows of the sums of φ/φ(0), or 0. What a row with fewer neighbours adds
     // to the score need not be known as well.
     KdeScore(const VarianceTree& tree, const ScoreForm& form, const Bandwidths& bandwidths, double typical_sum)
-        : LeaveOneOutScore<WeightedTargets, ConvolvedWeight<Shape>>(
+        : LeaveOneOutSum<WeightedTargets, ConvolvedWeight<Shape>>(
               tree, {pairwise::coefficient<Shape>(bandwidths.x), *form.convolution}, {1024, true, 192, typical_sum}),
           weights_(form, bandwidths.x, tree.rows().dimensions, tree.size()) {}
 

@@ -16,8 +16,9 @@ inline bool ratio_settled(double first, double second) {
     return std::abs(first - second) <= most * (first + second);
 }
 
-// Weight is as in expansion.hpp. Terms is a struct { struct Total; static void add(Total&, double weight, double
-// factor, double target); }. A weight that has values() gives the weight and what stands in the target's place.
+// Is what all scores share whose rows are each scored by one such sum. Weight is as in expansion.hpp. Terms is a struct
+// { struct Total; static void add(Total&, double weight, double factor, double target); }. A weight that has values()
+// gives the weight and what stands in the target's place.
 template <class Terms, class Weight>
 class LeaveOneOutSum {
   public:
@@ -27,6 +28,7 @@ class LeaveOneOutSum {
     LeaveOneOutSum(const VarianceTree& tree, const Weight& weight, const ExpansionRule& rule)
         : tree_(tree), weight_(weight), rule_(rule) {}
 
+    LeaveOneOut constants(size_t i) const { return {i}; }
     void index_set(Constants& at, int effort, std::vector<Stratum>& strata) const {
         ExpansionRule rule = rule_;
         if (at.nearest != LeaveOneOut::no_row) rule.min_sum = weight_(at.origin, at.origin); // what that row adds
@@ -50,12 +52,14 @@ class LeaveOneOutSum {
     // Says whether the kernel of the nearest row underflows.
     bool underflows(const Constants& at) const { return weight_.underflows(at.origin); }
 
+  protected:
+    const VarianceTree& tree_;
+
   private:
     double sum_to(size_t i, size_t j) const {
         return pairwise::sum_of<typename Weight::Metric>(tree_.row(i), tree_.row(j), tree_.rows().dimensions);
     }
 
-    const VarianceTree& tree_;
     const Weight weight_;
     const ExpansionRule rule_;
 };
@@ -78,23 +82,9 @@ struct WeightedTargets {
     }
 };
 
-// Has what all scores share whose rows are each scored by one such sum.
-template <class Terms, class Weight>
-class LeaveOneOutScore {
-  public:
-    const LeaveOneOutSum<Terms, Weight>& inner() const { return sum_; }
-    LeaveOneOut constants(size_t i) const { return {i}; }
-
-  protected:
-    LeaveOneOutScore(const VarianceTree& tree, const Weight& weight, const ExpansionRule& rule)
-        : sum_(tree, weight, rule) {}
-
-    const LeaveOneOutSum<Terms, Weight> sum_;
-};
-
 // Has what scores share that divide by the sum of a row's weights, or take its logarithm; Total has it as `weights`.
 template <class Terms, class Shape>
-class RatioScore : public LeaveOneOutScore<Terms, pairwise::KernelWeight<Shape>> {
+class RatioScore : public LeaveOneOutSum<Terms, pairwise::KernelWeight<Shape>> {
   public:
     using Total = typename Terms::Total;
 
@@ -102,12 +92,10 @@ class RatioScore : public LeaveOneOutScore<Terms, pairwise::KernelWeight<Shape>>
     bool settled(const Replicates<Total>& totals) const {
         return ratio_settled(totals.first.weights, totals.second.weights);
     }
-    void widen(LeaveOneOut& at) const { this->sum_.widen(at); }
 
   protected:
     RatioScore(const VarianceTree& tree, double bandwidth, const ExpansionRule& rule)
-        : LeaveOneOutScore<Terms, pairwise::KernelWeight<Shape>>(tree, pairwise::KernelWeight<Shape>(bandwidth), rule) {
-    }
+        : LeaveOneOutSum<Terms, pairwise::KernelWeight<Shape>>(tree, pairwise::KernelWeight<Shape>(bandwidth), rule) {}
 };
 
 } // namespace btml::monte_carlo

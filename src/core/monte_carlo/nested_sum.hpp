@@ -1,25 +1,27 @@
 // Computes nested sums over data (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, equations 1
-// and 2):
+// and 2) of depth two, a mean over rows i of a function of a sum for each:
 //
-//   base sum      B(c) = Σ_{i ∈ I(c)} f(c, i)
-//   nested sum    G(c) = Σ_{i ∈ I(c)} f(c, i, G'(c, i)),      G' a base or a nested sum, to any depth,
+//   score (1/n) Σ_i f(c, B(c)),   c = constants(i),   base sum B(c) = Σ_{j ∈ I(c)} g(c, j),
 //
-// by sampling (Algorithms 1 to 3). A sum is a small type:
+// by sampling (Algorithms 1 to 3). A score is a small type:
 //
-//   struct Sum {
+//   struct Score {
 //       struct Constants;                         // c
 //       struct Total;                             // what is summed, in a vector space. Several sums of the same
 //                                                 // terms are components of one total, and so share their samples.
 //           void clear();  void add(const Total&, double factor);
+//       Constants constants(size_t index) const;
 //       void index_set(Constants&, int effort, std::vector<Stratum>&) const;    // I(c) in strata, with draws for each
-//       // base sum:
-//       void add_term(const Constants&, size_t index, double factor, Total&) const;
-//       // nested sum:
-//       const Inner& inner() const;   Inner::Constants constants(const Constants&, size_t index) const;
-//       void add_term(const Constants&, size_t index, const Inner::Total&, double factor, Total&) const;
+//       void add_term(const Constants&, size_t index, double factor, Total&) const;   // g
+//       double term(const Constants&, const Total&) const;                      // f
+//       bool defined(const Total&) const;  void widen(Constants&) const;        // optional: where no term of a sample
+//            counts, f has no value; widen() changes c so that some terms are certain to be in every sample
+//       bool settled(const Replicates<Total>&) const;                           // optional: false asks for more inner
+//            samples, where f is too far from linear within their error
+//       bool remarkable(const Constants&, const Total&) const;                  // optional: to be counted
 //   };
 //
-// One flat stratum makes it Algorithm 1 or 2, several Algorithm 3. Each level takes two halves of its samples that are
+// One flat stratum makes it Algorithm 1 or 2, several Algorithm 3. A base sum takes two halves of its samples that are
 // independent given what is exact; f of an estimated total is biased, and 2·f(both) − (f(first) + f(second))/2 takes
 // the bias of second order away for any f (Quenouille's half-sample jackknife) and tells the variance as well.
 #pragma once
@@ -27,8 +29,6 @@
 #include "core/base/threads.hpp"
 #include "core/monte_carlo/stratified_mean.hpp"
 #include "core/numbers/rng.hpp"
-
-#include <concepts>
 
 namespace btml::monte_carlo {
 
@@ -41,84 +41,44 @@ struct Stratum {
     bool exact() const { return 2 * half_draws >= size(); }
 };
 
-template <class Sum>
-concept NestedSum = requires(const Sum& sum) {
-    sum.inner();
-};
-
 // Holds the totals of the two halves of a sample and of both.
 template <class Total>
 struct Replicates {
     Total first, second, both;
 };
 
-template <class Sum>
+template <class Score>
 struct Workspace {
     std::vector<Stratum> strata;
-    typename Sum::Total exact;
-    Replicates<typename Sum::Total> totals;
-    uint64_t terms = 0; // visited so far
+    typename Score::Total exact;
+    Replicates<typename Score::Total> totals;
+    typename Score::Constants constants{}; // with which it was sampled
+    uint64_t terms = 0, remarkable = 0;    // of the last row: those that were visited, and whether it is remarkable
 };
 
-template <NestedSum Sum>
-struct Workspace<Sum> {
-    using Inner = std::remove_cvref_t<decltype(std::declval<const Sum&>().inner())>;
-
-    std::vector<Stratum> strata;
-    typename Sum::Total exact;
-    Replicates<typename Sum::Total> totals;
-    uint64_t terms = 0; // visited so far
-    Workspace<Inner> inner;
-};
-
-template <class Sum>
-void sample(const Sum& sum, typename Sum::Constants& constants, int effort, RandomStream& random, Workspace<Sum>& work);
-
-// Adds factor · f(c, i, …), without bias.
-template <class Sum>
-void add_term(const Sum& sum, const typename Sum::Constants& constants, size_t index, double factor, int effort,
-              RandomStream& random, Workspace<Sum>& work, typename Sum::Total& total) {
-    work.terms++;
-    if constexpr (NestedSum<Sum>) {
-        auto inner = sum.constants(constants, index);
-        sample(sum.inner(), inner, effort, random, work.inner);
-        const auto& totals = work.inner.totals;
-        sum.add_term(constants, index, totals.both, 2 * factor, total);
-        sum.add_term(constants, index, totals.first, -factor / 2, total);
-        sum.add_term(constants, index, totals.second, -factor / 2, total);
-    } else {
-        sum.add_term(constants, index, factor, total);
-    }
-}
-
-// Puts estimates of G(c) into work.totals. Draws of a half are spread over the stratum, one to each part of equal size:
+// Puts estimates of B(c) into work.totals. Draws of a half are spread over the stratum, one to each part of equal size:
 // where neighbours are alike, the variance is that of a finer stratification.
-template <class Sum>
-void sample(const Sum& sum, typename Sum::Constants& constants, int effort, RandomStream& random,
-            Workspace<Sum>& work) {
+template <class Score>
+void sample(const Score& score, typename Score::Constants& constants, int effort, RandomStream& random,
+            Workspace<Score>& work) {
     work.strata.clear();
-    sum.index_set(constants, effort, work.strata);
+    score.index_set(constants, effort, work.strata);
     auto& [first, second, both] = work.totals;
     for (auto* total : {&work.exact, &first, &second, &both}) total->clear();
+    const auto add_term = [&](size_t index, double factor, auto& total) {
+        work.terms++;
+        score.add_term(constants, index, factor, total);
+    };
     for (const Stratum& stratum : work.strata) {
         if (stratum.exact()) {
-            for (size_t i = stratum.begin; i < stratum.end; i++) {
-                // Terms of a nested sum are noisy even here, so each half has its own.
-                if constexpr (NestedSum<Sum>) {
-                    add_term(sum, constants, i, 1, effort, random, work, first);
-                    add_term(sum, constants, i, 1, effort, random, work, second);
-                } else {
-                    add_term(sum, constants, i, 1, effort, random, work, work.exact);
-                }
-            }
+            for (size_t i = stratum.begin; i < stratum.end; i++) add_term(i, 1, work.exact);
             continue;
         }
         const double share = stratum.size() / static_cast<double>(stratum.half_draws);
         for (auto* half : {&first, &second})
             for (size_t draw = 0; draw < stratum.half_draws; draw++) {
                 const auto place = static_cast<size_t>((draw + random.unit()) * share);
-                add_term(sum, constants, stratum.begin + std::min(place, stratum.size() - 1), share, effort, random,
-                         work, *half);
+                add_term(stratum.begin + std::min(place, stratum.size() - 1), share, *half);
             }
     }
     both.add(first, 0.5);
@@ -126,95 +86,48 @@ void sample(const Sum& sum, typename Sum::Constants& constants, int effort, Rand
     for (auto* total : {&first, &second, &both}) total->add(work.exact, 1);
 }
 
-// The outermost sum, whose terms are numbers, is a score. Its index set is given in strata of row numbers.
-//
-//   double term(size_t index) const;                                     // flat
-//   const Inner& inner() const;  Inner::Constants constants(size_t index) const;
-//   double term(const Inner::Constants&, const Inner::Total&) const;     // nested
-//   bool defined(const Inner::Total&) const;  void widen(Inner::Constants&) const;   // optional: where no term of a
-//        sample counts, f has no value; widen() changes c so that some terms are certain to be in every sample
-//   bool settled(const Replicates<Inner::Total>&) const;                             // optional: false asks for more
-//        inner samples, where f is too far from linear within their error
-//   bool remarkable(const Inner::Constants&, const Inner::Total&) const;             // optional: to be counted
-template <class Score>
-struct DrawWorkspace {
-    uint64_t terms = 0, remarkable = 0;
-};
-template <NestedSum Score>
-struct DrawWorkspace<Score> {
-    using Inner = std::remove_cvref_t<decltype(std::declval<const Score&>().inner())>;
-
-    Workspace<Inner> inner;
-    typename Inner::Constants constants{}; // with which it was sampled
-    uint64_t terms = 0, remarkable = 0;
-};
-
 inline constexpr int max_more_effort = 8; // at most so much more is made for one row
 
-template <class Sum>
-uint64_t terms_of(const Workspace<Sum>& work) {
-    if constexpr (NestedSum<Sum>)
-        return work.terms + terms_of(work.inner);
-    else
-        return work.terms;
-}
-
-// Samples the sums of one row so that each half of the samples has a value.
-template <NestedSum Score, class Constants, class InnerWorkspace>
-void sample_defined(const Score& score, Constants& constants, int effort, RandomStream& random, InnerWorkspace& inner) {
-    sample(score.inner(), constants, effort, random, inner);
-    if constexpr (requires { score.widen(constants); })
-        if (!score.defined(inner.totals.first) || !score.defined(inner.totals.second)) {
-            score.widen(constants);
-            sample(score.inner(), constants, effort, random, inner);
+// Samples the sum of one row so that each half of the samples has a value.
+template <class Score>
+void sample_defined(const Score& score, int effort, RandomStream& random, Workspace<Score>& work) {
+    sample(score, work.constants, effort, random, work);
+    if constexpr (requires { score.defined(work.totals.first); })
+        if (!score.defined(work.totals.first) || !score.defined(work.totals.second)) {
+            score.widen(work.constants);
+            sample(score, work.constants, effort, random, work);
         }
 }
 
-template <NestedSum Score, class Total>
-bool is_settled(const Score& score, const Replicates<Total>& totals) {
-    if constexpr (requires { score.settled(totals); })
-        return score.settled(totals);
+template <class Score>
+bool is_settled(const Score& score, const Workspace<Score>& work) {
+    if constexpr (requires { score.settled(work.totals); })
+        return score.settled(work.totals);
     else
         return true;
 }
 
-// Samples the sums of one row. The same (seed, index, effort) takes the same random numbers.
+// Samples the sum of one row. The same (seed, index, effort) takes the same random numbers.
 template <class Score>
-void sample_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
-    work.terms = 1;
-    work.remarkable = 0;
-    if constexpr (NestedSum<Score>) {
-        RandomStream random(seed, index);
-        auto& constants = work.constants = score.constants(index);
-        const auto& totals = work.inner.totals;
-        const uint64_t before = terms_of(work.inner);
-        for (int more = 0; more <= max_more_effort; more += 2) {
-            sample_defined(score, constants, effort + more, random, work.inner);
-            if (is_settled(score, totals)) break;
-        }
-        work.terms = terms_of(work.inner) - before;
-        if constexpr (requires { score.remarkable(constants, totals.both); })
-            work.remarkable = score.remarkable(constants, totals.both);
+void sample_term(const Score& score, size_t index, int effort, uint64_t seed, Workspace<Score>& work) {
+    RandomStream random(seed, index);
+    work.constants = score.constants(index);
+    work.terms = 0;
+    for (int more = 0; more <= max_more_effort; more += 2) {
+        sample_defined(score, effort + more, random, work);
+        if (is_settled(score, work)) break;
     }
+    if constexpr (requires { score.remarkable(work.constants, work.totals.both); })
+        work.remarkable = score.remarkable(work.constants, work.totals.both);
 }
 
 // Returns f of the row that was sampled, without bias of second order, and its variance.
 template <class Score>
-Draw term_of(const Score& score, size_t index, const DrawWorkspace<Score>& work) {
-    if constexpr (NestedSum<Score>) {
-        const auto& totals = work.inner.totals;
-        const auto term = [&](const auto& total) { return score.term(work.constants, total); };
-        const double first = term(totals.first), second = term(totals.second), half = (first - second) / 2;
-        return {2 * term(totals.both) - (first + second) / 2, half * half};
-    } else {
-        return {score.term(index), 0};
-    }
-}
-
-template <class Score>
-Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
-    sample_term(score, index, effort, seed, work);
-    return term_of(score, index, work);
+Draw term_of(const Score& score, const Workspace<Score>& work) {
+    const auto& totals = work.totals;
+    const auto term = [&](const auto& total) { return score.term(work.constants, total); };
+    const double first = term(totals.first), second = term(totals.second), half = (first - second) / 2;
+    return {2 * term(totals.both) - (first + second) / 2, half * half};
 }
 
 // Holds row numbers in strata; those of a stratum are in random order, so that its first are a sample without
@@ -262,7 +175,7 @@ class MeanSampler {
             draw(mean_.plan());
             if (result_.terms > max_terms) return false;
             if (mean_.precise_enough()) return true;
-            const double noise = mean_.noise_share(), error = mean_.standard_error();
+            const double noise = mean_.noise_variance(), error = mean_.standard_error();
             const bool noisy = noise > error * error / 2;
             if ((noisy || mean_.exhausted()) && result_.effort < max_effort && noise > 0)
                 restart();
@@ -312,11 +225,12 @@ class MeanSampler {
         evaluated_ += evaluations.size();
         const size_t items = (evaluations.size() + rows_per_item - 1) / rows_per_item;
         team_.for_each(items, [&](size_t item, int worker) {
-            DrawWorkspace<Score>& work = work_[worker];
+            Workspace<Score>& work = work_[worker];
             const size_t end = std::min(evaluations.size(), (item + 1) * rows_per_item);
             for (size_t i = item * rows_per_item; i < end; i++) {
                 Evaluation& evaluation = evaluations[i];
-                evaluation.draw = draw_term(score_, evaluation.row, result_.effort, options_.seed, work);
+                sample_term(score_, evaluation.row, result_.effort, options_.seed, work);
+                evaluation.draw = term_of(score_, work);
                 evaluation.terms = work.terms;
                 evaluation.remarkable = work.remarkable;
             }
@@ -333,7 +247,7 @@ class MeanSampler {
     const SamplingOptions options_;
     ThreadTeam& team_;
     StratifiedMean mean_;
-    std::vector<DrawWorkspace<Score>> work_;
+    std::vector<Workspace<Score>> work_;
     std::vector<uint64_t> drawn_;
     uint64_t evaluated_ = 0; // counts draws, those before a restart too
     MeanEstimate result_;

@@ -1,6 +1,7 @@
 #include "core/monte_carlo/outer_strata.hpp"
 
 #include <cmath>
+#include <functional>
 #include <queue>
 
 namespace btml::monte_carlo {
@@ -94,32 +95,37 @@ void add_distances(const VarianceTree& tree, const VarianceTree::Node& leaf, Pro
     }
 }
 
+// Returns, by column, the sums over some rows of the differences from the first one, and then those of their squares.
+template <class RowAt>
+std::vector<double> sums_of(const Profile& profile, size_t begin, size_t end, const RowAt& row_at, ThreadTeam& team) {
+    const size_t width = profile.width, pieces = (end - begin + rows_per_poll - 1) / rows_per_poll;
+    std::vector<double> of_pieces(pieces * 2 * width, 0.0), sums(2 * width, 0.0);
+    const float* const origin = profile.row(row_at(begin));
+    team.for_each(pieces, [&](size_t piece, int) {
+        double* const sum = of_pieces.data() + piece * 2 * width;
+        const size_t stop = std::min(end, begin + (piece + 1) * rows_per_poll);
+        for (size_t i = begin + piece * rows_per_poll; i < stop; i++)
+            for (size_t k = 0; k < width; k++) {
+                const double x = profile.row(row_at(i))[k] - static_cast<double>(origin[k]);
+                sum[k] += x;
+                sum[width + k] += x * x;
+            }
+    });
+    for (size_t i = 0; i < of_pieces.size(); i++) sums[i % sums.size()] += of_pieces[i];
+    return sums;
+}
+
 // Divides each column by its standard deviation and the features by a number more.
 void standardise(const VarianceTree& tree, Profile& profile, ThreadTeam& team) {
     const size_t n = tree.size(), d = tree.rows().dimensions, width = profile.width;
-    const size_t pieces = (n + rows_per_poll - 1) / rows_per_poll;
-    std::vector<double> sums(pieces * width, 0.0), squares(pieces * width, 0.0);
-    team.for_each(pieces, [&](size_t piece, int) {
-        double* const sum = sums.data() + piece * width;
-        double* const square = squares.data() + piece * width;
-        for (size_t i = piece * rows_per_poll; i < std::min(n, (piece + 1) * rows_per_poll); i++)
-            for (size_t k = 0; k < width; k++) {
-                const double x = profile.row(i)[k] - static_cast<double>(profile.row(0)[k]);
-                sum[k] += x;
-                square[k] += x * x;
-            }
-    });
+    const std::vector<double> sums = sums_of(profile, 0, n, std::identity(), team);
     std::vector<float> factor(width);
     for (size_t k = 0; k < width; k++) {
-        double sum = 0, square = 0;
-        for (size_t piece = 0; piece < pieces; piece++) {
-            sum += sums[piece * width + k];
-            square += squares[piece * width + k];
-        }
-        const double count = n, variance = (square - sum * sum / count) / count;
+        const double count = n, variance = (sums[width + k] - sums[k] * sums[k] / count) / count;
         const double weight = k < d ? feature_weight / std::sqrt(static_cast<double>(d)) : 1;
         factor[k] = variance > 0 && std::isfinite(variance) ? static_cast<float>(weight / std::sqrt(variance)) : 0;
     }
+    const size_t pieces = (n + rows_per_poll - 1) / rows_per_poll;
     team.for_each(pieces, [&](size_t piece, int) {
         for (size_t i = piece * rows_per_poll; i < std::min(n, (piece + 1) * rows_per_poll); i++)
             for (size_t k = 0; k < width; k++) profile.row(i)[k] *= factor[k];
@@ -194,29 +200,15 @@ class Splitting {
 
   private:
     Open measure(size_t begin, size_t end) {
-        const size_t width = profile_.width, pieces = (end - begin + rows_per_poll - 1) / rows_per_poll;
-        std::vector<double> sums(pieces * 2 * width, 0.0);
+        const size_t width = profile_.width;
+        const std::vector<double> sums = sums_of(
+            profile_, begin, end, [&](size_t i) { return order_[i]; }, team_);
         const float* const origin = profile_.row(order_[begin]);
-        team_.for_each(pieces, [&](size_t piece, int) {
-            double* const sum = sums.data() + piece * 2 * width;
-            const size_t stop = std::min(end, begin + (piece + 1) * rows_per_poll);
-            for (size_t i = begin + piece * rows_per_poll; i < stop; i++)
-                for (size_t k = 0; k < width; k++) {
-                    const double x = profile_.row(order_[i])[k] - origin[k];
-                    sum[k] += x;
-                    sum[width + k] += x * x;
-                }
-        });
         const double count = end - begin;
         Open node{begin, end, 0, 0, 0, made_++};
         double total = 0, most = -1;
         for (size_t k = 0; k < width; k++) {
-            double sum = 0, square = 0;
-            for (size_t piece = 0; piece < pieces; piece++) {
-                sum += sums[piece * 2 * width + k];
-                square += sums[piece * 2 * width + width + k];
-            }
-            const double mean = sum / count, variance = std::max(0.0, square / count - mean * mean);
+            const double mean = sums[k] / count, variance = std::max(0.0, sums[width + k] / count - mean * mean);
             total += variance;
             if (variance > most) {
                 most = variance;

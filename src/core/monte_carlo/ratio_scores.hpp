@@ -13,16 +13,13 @@ template <class Shape>
 class KrScore : public RatioScore<WeightedTargets, Shape> {
   public:
     KrScore(const VarianceTree& tree, const Bandwidths& bandwidths)
-        : RatioScore<WeightedTargets, Shape>(tree, bandwidths.x, {128, true, 192}), tree_(tree) {}
+        : RatioScore<WeightedTargets, Shape>(tree, bandwidths.x, {128, true, 192}) {}
 
     double term(const LeaveOneOut& at, const WeightedTargets::Total& total) const {
-        const double residual = tree_.target(at.position) - total.products / total.weights;
+        const double residual = this->tree_.target(at.position) - total.products / total.weights;
         return residual * residual;
     }
-    bool remarkable(const LeaveOneOut& at, const WeightedTargets::Total&) const { return this->sum_.underflows(at); }
-
-  private:
-    const VarianceTree& tree_;
+    bool remarkable(const LeaveOneOut& at, const WeightedTargets::Total&) const { return this->underflows(at); }
 };
 
 // Gives the term of a row whose weights relative to an origin, at which the kernel has this decay, add up to `weights`.
@@ -88,16 +85,14 @@ class KcdeScore : public RatioScore<ConditionalTerms, Shape> {
   public:
     KcdeScore(const VarianceTree& tree, const Bandwidths& bandwidths)
         : RatioScore<ConditionalTerms, Shape>(tree, bandwidths.x, {128, false, 384}),
-          tree_(tree),
           target_bandwidth_(bandwidths.target) {}
 
     double term(const LeaveOneOut& at, const ConditionalTerms::Total& total) const {
-        return mixture_integrals(total.targets, tree_.target(at.position), target_bandwidth_).term(total.weights);
+        return mixture_integrals(total.targets, this->tree_.target(at.position), target_bandwidth_).term(total.weights);
     }
-    bool remarkable(const LeaveOneOut& at, const ConditionalTerms::Total&) const { return this->sum_.underflows(at); }
+    bool remarkable(const LeaveOneOut& at, const ConditionalTerms::Total&) const { return this->underflows(at); }
 
   private:
-    const VarianceTree& tree_;
     const double target_bandwidth_;
 };
 

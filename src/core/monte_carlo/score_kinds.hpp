@@ -24,12 +24,12 @@ auto with_score_class(const ScoreForm& form, const Body& body) {
 template <class Score>
 double typical_sum(const Score& score, const OuterStrata& strata, uint64_t seed, RunContext& context) {
     constexpr uint64_t units_of_sum = 10'000; // of work
-    Workspace<std::remove_cvref_t<decltype(score.inner())>> work;
+    Workspace<Score> work;
     double sum = 0;
     for (size_t s = 0; s < strata.count(); s++) {
         LeaveOneOut at = score.constants(strata.rows[strata.borders[s]]);
         RandomStream random(seed, at.position);
-        sample(score.inner(), at, 0, random, work);
+        sample(score, at, 0, random, work);
         context.worked(units_of_sum);
         sum += work.totals.both.weights * (strata.borders[s + 1] - strata.borders[s]);
     }

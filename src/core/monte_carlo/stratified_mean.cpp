@@ -80,12 +80,6 @@ double StratifiedMean::standard_error() const {
 
 double StratifiedMean::noise_variance() const {
     double sum = 0;
-    for (const Stratum& stratum : strata_) sum += variance(stratum, stratum.size);
-    return sum;
-}
-
-double StratifiedMean::noise_share() const {
-    double sum = 0;
     for (const Stratum& stratum : strata_) {
         const double draws = stratum.draws, p = weight(stratum);
         sum += p * p * stratum.noise / draws / draws;

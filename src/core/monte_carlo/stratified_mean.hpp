@@ -50,10 +50,8 @@ class StratifiedMean {
     double mean() const;
     // Returns that of mean(), with the finite-population correction; noise of the draws is not subject to it.
     double standard_error() const;
-    // Returns what of standard_error()² would remain if every member of the population were drawn.
+    // Returns what noise of the draws adds to standard_error()².
     double noise_variance() const;
-    // Returns what noise adds to standard_error()².
-    double noise_share() const;
     bool precise_enough() const;
     bool exhausted() const;
     uint64_t draws() const;

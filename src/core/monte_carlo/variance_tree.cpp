@@ -186,7 +186,7 @@ std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const
         const Node& at = nodes_[open.top().second];
         open.pop();
         for (uint32_t child = at.children; at.children != 0 && child < at.children + 2; child++)
-            open.emplace(sums<Metric>(child, point).least, child);
+            open.emplace(bounds<Metric>(child, point).least, child);
         for (uint32_t j = at.begin; at.children == 0 && j < at.end; j++) {
             const double distance = pairwise::sum_of<Metric>(point, row(j), rows_.dimensions);
             if (j == position || !is_nearer(distance)) continue;

@@ -20,8 +20,8 @@ class VarianceTree {
 
         size_t size() const { return end - begin; }
     };
-    // Holds the sums over the coordinates, in a metric, for a point and the nearest and farthest place of a node's box.
-    struct Sums {
+    // Holds the least and the greatest sum over the coordinates, in a metric, for a point and a place of a node's box.
+    struct Bounds {
         double least, most;
     };
 
@@ -37,11 +37,11 @@ class VarianceTree {
     const Node& node(uint32_t number) const { return nodes_[number]; }
     size_t nodes() const { return nodes_.size(); }
     template <class Metric>
-    Sums sums(uint32_t node, const double* point) const {
+    Bounds bounds(uint32_t node, const double* point) const {
         const size_t d = rows_.dimensions;
         const double* const least = boxes_.data() + size_t{node} * 2 * d;
         const double* const most = least + d;
-        Sums result{0, 0};
+        Bounds result{0, 0};
         for (size_t k = 0; k < d; k++) {
             const double above = point[k] - least[k], below = most[k] - point[k];
             const double outside = std::max(0.0, std::max(-above, -below)), far = std::max(above, below);

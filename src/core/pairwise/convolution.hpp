@@ -43,8 +43,7 @@ class Convolution {
 };
 
 // Turns sums into the convolution, a multiple of its peak, and the kernel, a multiple of the former, for a coefficient
-// as of KernelWeight. T is double with uint64_t, or a vector with its
-// bits.
+// as of KernelWeight. T is double with uint64_t, or a vector with its bits.
 template <class Shape, class T, class Bits>
 [[gnu::always_inline]] inline void convolve(T& sum, T& ratio, double coefficient, const Convolution& convolution) {
     if constexpr (Shape::is_rooted) {

@@ -49,9 +49,6 @@ BTML_DISPATCH(void, evaluate,
 // Square each value of the tile (0 below 2^−40), or multiply it by the mask of its key.
 BTML_DISPATCH(void, square, (float* tile, size_t vectors), (tile, vectors));
 BTML_DISPATCH(void, multiply, (float* tile, const float* mask, size_t vectors), (tile, mask, vectors));
-// 0 where a key's mark is the query's.
-BTML_DISPATCH(void, exclude, (float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors),
-              (tile, of_keys, of_queries, vectors));
 // sums[query·8 + i] += Σ tile·weight over keys i, i + 8, i + 16 …
 BTML_DISPATCH(void, weigh, (const float* tile, const float* weights, size_t vectors, double* sums),
               (tile, weights, vectors, sums));

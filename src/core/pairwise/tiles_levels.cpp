@@ -245,18 +245,6 @@ void multiply(float* tile, const float* mask, size_t vectors) {
         }
 }
 
-void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors) {
-    for (size_t i = 0; i < tile_queries; i++) {
-        const Bits of_query = Bits{} + of_queries[i];
-        for (size_t key = 0; key < vectors * keys_per_vector; key += vector_floats) {
-            float* const value = tile + i * block_keys + key;
-            Bits marks;
-            __builtin_memcpy(&marks, of_keys + key, sizeof(Bits));
-            store((Floats)((Bits)(marks != of_query) & (Bits)load(value)), value);
-        }
-    }
-}
-
 void weigh(const float* tile, const float* weights, size_t vectors, double* sums) {
     constexpr size_t parts = keys_per_vector / vector_floats;
     using Eight [[gnu::vector_size(8 * sizeof(double))]] = double;

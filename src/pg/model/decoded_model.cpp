@@ -116,8 +116,8 @@ DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
     } else {
         keep(std::get<gp::Model>(stored.model).calibration);
         strategy = std::get<gp::Model>(stored.model).strategy;
-        process_ = std::move(stored);
-        process.emplace(std::get<gp::Model>(process_->model));
+        stored_gp_ = std::move(stored);
+        gp.emplace(std::get<gp::Model>(stored_gp_->model));
     }
 }
 

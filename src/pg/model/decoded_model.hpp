@@ -17,9 +17,9 @@ namespace btml::pg {
 enum class ModelUse { predict, explain };
 
 class DecodedModel {
-    BackendContext run_;                 // counts the rest
-    Reservation held_;                   // of the features, labels and calibration
-    std::optional<StoredModel> process_; // which its predictor refers to
+    BackendContext run_;                   // counts the rest
+    Reservation held_;                     // of the features, labels and calibration
+    std::optional<StoredModel> stored_gp_; // which its predictor refers to
 
     void keep(const std::optional<uncertainty::Calibration>& found);
     void keep_trees(const boosting::Model& model);
@@ -36,7 +36,7 @@ class DecodedModel {
     // One of these is there.
     std::optional<boosting::Predictor> trees;
     std::optional<boosting::Explainer> explainer;
-    std::optional<gp::Predictor> process;
+    std::optional<gp::Predictor> gp;
     std::optional<uncertainty::Calibration> calibration;
     // The deviation of trees that learned one: ln of its square, and what e^(half of that) takes.
     std::optional<boosting::Predictor> log_variance;

@@ -32,7 +32,7 @@ CachedModel::CachedModel(const ModelIdentity& seen, std::shared_ptr<DecodedModel
       values(model->features.size()) {}
 
 gp::Predictor& CachedModel::gp_predictor(const char* function) {
-    if (model->process) return *model->process;
+    if (model->gp) return *model->gp;
     throw Error(ErrorCode::wrong_type, format("model is boosted trees, btml.%s needs a Gaussian process", function),
                 "Boosted trees predict a number without a distribution.", "btml.predict predicts with any model.");
 }

@@ -38,7 +38,7 @@ Datum predict(FunctionCallInfo, CachedModel& cached) {
 }
 
 Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
-    if (cached.model->process)
+    if (cached.model->gp)
         throw Error(ErrorCode::wrong_type, "model is a Gaussian process, which has no first trees", "",
                     "Leave out trees.");
     boosting::Predictor& trees = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.");
@@ -94,16 +94,16 @@ Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
         return normal_datum(fcinfo,
                             {(*cached.model->trees)(cached.values), cached.model->calibration->variance(sd * sd)});
     }
-    if (!cached.model->process && boosting::objective_of(cached.model->objective).has_interval())
+    if (!cached.model->gp && boosting::objective_of(cached.model->objective).has_interval())
         throw Error(ErrorCode::wrong_type, "model has no deviation, btml.predict_normal needs one", "",
                     "Train it with deviation => 'learned'. btml.predict_distribution takes any model with a holdout.");
-    gp::Predictor& process = cached.gp_predictor("predict_normal");
-    return normal_datum(fcinfo, process.calibrated(process.observation(cached.values)));
+    gp::Predictor& gp = cached.gp_predictor("predict_normal");
+    return normal_datum(fcinfo, gp.calibrated(gp.observation(cached.values)));
 }
 
 Datum predict_latent(FunctionCallInfo fcinfo, CachedModel& cached) {
-    gp::Predictor& process = cached.gp_predictor("predict_latent");
-    return normal_datum(fcinfo, process.calibrated_latent(process.latent(cached.values)));
+    gp::Predictor& gp = cached.gp_predictor("predict_latent");
+    return normal_datum(fcinfo, gp.calibrated_latent(gp.latent(cached.values)));
 }
 
 } // namespace

@@ -97,7 +97,7 @@ void add_smooth_kernel(JsonWriter& json, const gp::SparseModel& sparse, const st
     json.end_object();
 }
 
-// Updates change the process' rows, but not those that the trees are of.
+// Updates change the rows of the gp, but not those that the trees are of.
 void add_mean(JsonWriter& json, const gp::Model& model) {
     json.add("mean", gp::name_of(model.mean ? gp::Mean::boosted : gp::Mean::zero));
     if (!model.mean) return;

@@ -364,7 +364,7 @@ TEST(ExemplarStream, MemoryIsRefusedBeforehand) {
     EXPECT_EQ(error.code, ErrorCode::memory_limit);
     EXPECT_EQ(error.detail, "The memory was to hold the choice of exemplars.");
     EXPECT_EQ(context.memory().used(), 0U);
-    // It goes by the rows that there are, and cell means are of those that a sample has no room for.
+    // It goes by the rows that there are.
     EXPECT_EQ(select(random_rows(10, 2, 1), options_for(1000), context).exemplars.size(), 10U);
 }
 
@@ -424,17 +424,6 @@ TEST(ExemplarStream, StandardErrorOfLargeWeights) {
         EXPECT_GT(selection.utility_std_error, 0);
         EXPECT_NEAR(selection.utility_std_error, expected.utility_std_error, 1e-9);
     }
-}
-
-TEST(ExemplarStream, CellsCostLessThanCandidates) {
-    Options options = options_for(100);
-    EXPECT_EQ(options.cells(), 100U);
-    options.validation = 400;
-    EXPECT_EQ(options.cells(), 50U);
-    options.max_candidates = 80;
-    EXPECT_EQ(options.cells(), 10U);
-    options.max_candidates = 1;
-    EXPECT_EQ(options.cells(), 1U);
 }
 
 // Of squares that are no numbers, too.

@@ -23,6 +23,8 @@ struct RationalQuadratic : Family<RationalQuadratic<Family>> {
         return Arithmetic::number(1) / (Arithmetic::number(1) + sum);
     }
     static double log_integral(double) { return 0; }
+    static double log_square_integral(double) { return 0; }
+    static double variance(double) { return 1; }
 };
 template <class>
 struct NoFamily {};
@@ -87,11 +89,17 @@ TEST(Kernels, IntegralsAreThoseByQuadrature) {
                                         ? std::numbers::ln2 + d / 2 * std::log(std::numbers::pi) - std::lgamma(d / 2)
                                         : d * std::numbers::ln2 - std::lgamma(d);
             const double farthest = kernel.is_compact ? 1.5 : 150, step = farthest * 1e-5;
-            double integral = 0; // by the midpoint rule
-            for (double r = step / 2; r < farthest; r += step)
-                integral += kernel.value(sum_at(kernel, r)) *
-                            std::exp((d - 1) * std::log(r) + log_area - kernel.log_integral(d)) * step;
+            double integral = 0, roughness = 0, variance = 0; // by the midpoint rule
+            for (double r = step / 2; r < farthest; r += step) {
+                const double value = kernel.value(sum_at(kernel, r)), log_shell = (d - 1) * std::log(r) + log_area,
+                             density = value * std::exp(log_shell - kernel.log_integral(d));
+                integral += density * step;
+                roughness += value * value * std::exp(log_shell - kernel.log_square_integral(d)) * step;
+                variance += density * r * r * (squares ? 1 / d : 2 / (d + 1) / d) * step; // the mean over the sphere
+            }
             EXPECT_NEAR(integral, 1, 1e-5) << kernel.name << ' ' << d;
+            EXPECT_NEAR(roughness, 1, 1e-5) << kernel.name << ' ' << d;
+            EXPECT_NEAR(variance / kernel.variance(d), 1, 1e-5) << kernel.name << ' ' << d;
         }
 }
 

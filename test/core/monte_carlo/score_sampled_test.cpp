@@ -30,9 +30,9 @@ TEST(VarianceTree, NodesHoldTheirRowsWithinTheirBoxes) {
                 leaves += node.size();
                 ASSERT_LE(node.size(), VarianceTree::leaf_rows);
                 for (size_t i = node.begin; i < node.end; i++)
-                    ASSERT_EQ(tree.sums<pairwise::Squares>(number, tree.row(i)).least, 0);
+                    ASSERT_EQ(tree.bounds<pairwise::Squares>(number, tree.row(i)).least, 0);
                 const double* const far = tree.row((node.end + 777) % tree.size());
-                const auto [least, most] = tree.sums<pairwise::Squares>(number, far);
+                const auto [least, most] = tree.bounds<pairwise::Squares>(number, far);
                 for (size_t i = node.begin; i < node.end; i++) {
                     const double distance = pairwise::sum_of<pairwise::Squares>(far, tree.row(i), 3);
                     ASSERT_LE(least, distance);
@@ -236,7 +236,7 @@ TEST(SampledScores, IsolatedRowsHaveTheirNearest) {
     const VarianceTree tree(std::move(rows), team, context);
     constexpr double bandwidth = 0.4;
     const GaussianScore score(tree, {bandwidth});
-    DrawWorkspace<GaussianScore> work;
+    Workspace<GaussianScore> work;
     double error = 0, sum = 0;
     size_t isolated = 0;
     for (size_t i = 0; i < tree.size(); i++) {
@@ -250,7 +250,8 @@ TEST(SampledScores, IsolatedRowsHaveTheirNearest) {
         const double residual = tree.target(i) - products / weights;
         isolated++;
         sum += residual * residual;
-        error += std::abs(draw_term(score, i, 0, 1, work).value - residual * residual);
+        sample_term(score, i, 0, 1, work);
+        error += std::abs(term_of(score, work).value - residual * residual);
     }
     EXPECT_GT(isolated, 300U);
     EXPECT_LT(error, 0.02 * sum);

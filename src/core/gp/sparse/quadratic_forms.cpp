@@ -7,30 +7,27 @@ namespace btml::gp {
 using algebra::Blocks;
 using algebra::blocks_of;
 
-QuadraticForms::Slab::Slab(const SparseModel::Parts& parts, ThreadTeam& team, RunContext& context)
-    : parts_(parts),
-      team_(team),
-      rows_({}, parts.kernel.width()),
-      covariances_(parts.kernel, parts.inducing.span(), rows_, team, context),
-      products_(context.memory(), CovarianceSlab::what, parts.inducing_points() * stride) {}
-
-QuadraticForms::OfRows QuadraticForms::Slab::of_rows(const SmoothRows& rows, size_t begin,
-                                                     const std::vector<const double*>& matrices) {
+QuadraticForms::OfRows QuadraticForms::on_processor(const SmoothRows& rows, size_t begin) {
     rows_ = rows;
-    covariances_.load(begin);
+    if (!covariances_) {
+        covariances_.emplace(parts_.kernel, parts_.inducing.span(), rows_, team_, context_);
+        products_.resize(parts_.inducing_points() * stride);
+    }
+    covariances_->load(begin);
     const size_t count = std::min(max_rows, rows.size() - begin);
     OfRows found{std::vector<double>(count), {}};
     for (size_t u = 0; u < parts_.inducing_points(); u++)
-        for (size_t i = 0; i < count; i++) found.means[i] += parts_.solution[u] * covariances_.values()[u * stride + i];
-    for (const double* const matrix : matrices) found.forms.push_back(forms_of(matrix, count));
+        for (size_t i = 0; i < count; i++)
+            found.means[i] += parts_.solution[u] * covariances_->values()[u * stride + i];
+    for (const double* const matrix : matrices_) found.forms.push_back(forms_of(matrix, count));
     return found;
 }
 
-std::vector<double> QuadraticForms::Slab::forms_of(const double* matrix, size_t count) {
+std::vector<double> QuadraticForms::forms_of(const double* matrix, size_t count) {
     const size_t size = parts_.inducing_points();
-    const Blocks by(matrix, size, size), rows(covariances_.values(), size, covariances_.size(), stride),
-        to(products_.data(), size, covariances_.size(), stride);
-    const size_t parts = blocks_of(covariances_.size());
+    const Blocks by(matrix, size, size), rows(covariances_->values(), size, covariances_->size(), stride),
+        to(products_.data(), size, covariances_->size(), stride);
+    const size_t parts = blocks_of(covariances_->size());
     team_.for_each(blocks_of(size) * parts, [&](size_t item, int) {
         const size_t block = item / parts, part = item % parts;
         const algebra::Block target = to(block, part);
@@ -41,7 +38,7 @@ std::vector<double> QuadraticForms::Slab::forms_of(const double* matrix, size_t 
     std::vector<double> forms(count);
     for (size_t u = 0; u < size; u++)
         for (size_t i = 0; i < count; i++)
-            forms[i] -= covariances_.values()[u * stride + i] * products_[u * stride + i];
+            forms[i] -= covariances_->values()[u * stride + i] * products_[u * stride + i];
     return forms;
 }
 
@@ -51,7 +48,9 @@ QuadraticForms::QuadraticForms(const SparseModel::Parts& parts, std::vector<cons
       matrices_(std::move(matrices)),
       team_(team),
       context_(context),
-      device_(DeviceGp::worth_it(parts.kernel, parts.inducing.span(), rows, context)) {
+      device_(DeviceGp::worth_it(parts.kernel, parts.inducing.span(), rows, context)),
+      rows_({}, parts.kernel.width()),
+      products_(context.memory(), CovarianceSlab::what) {
     if (device_ && !device::attempt(context, [&] { device_->begin_forms(parts_.solution.span(), matrices_); }))
         device_.reset();
 }
@@ -74,8 +73,7 @@ QuadraticForms::OfRows QuadraticForms::of_rows(const SmoothRows& rows, size_t be
         if (device::attempt(context_, [&] { found = on_device(rows, begin); })) return found;
         device_.reset();
     }
-    if (!slab_) slab_.emplace(parts_, team_, context_);
-    return slab_->of_rows(rows, begin, matrices_);
+    return on_processor(rows, begin);
 }
 
 } // namespace btml::gp

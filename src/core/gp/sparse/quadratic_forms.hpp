@@ -29,32 +29,20 @@ class QuadraticForms {
     OfRows of_rows(const SmoothRows& rows, size_t begin);
 
   private:
-    // Finds them on the processor.
-    class Slab {
-      public:
-        Slab(const SparseModel::Parts& parts, ThreadTeam& team, RunContext& context);
-        OfRows of_rows(const SmoothRows& rows, size_t begin, const std::vector<const double*>& matrices);
-
-      private:
-        static constexpr size_t stride = max_rows;
-
-        std::vector<double> forms_of(const double* matrix, size_t count);
-
-        const SparseModel::Parts& parts_;
-        ThreadTeam& team_;
-        SmoothRows rows_; // that the covariances are of
-        CovarianceSlab covariances_;
-        Buffer<double> products_;
-    };
+    static constexpr size_t stride = max_rows;
 
     OfRows on_device(const SmoothRows& rows, size_t begin);
+    OfRows on_processor(const SmoothRows& rows, size_t begin);
+    std::vector<double> forms_of(const double* matrix, size_t count);
 
     const SparseModel::Parts& parts_;
     const std::vector<const double*> matrices_;
     ThreadTeam& team_;
     RunContext& context_;
     std::unique_ptr<DeviceGp> device_;
-    std::optional<Slab> slab_; // made when it is needed
+    SmoothRows rows_;                           // that the covariances are of
+    std::optional<CovarianceSlab> covariances_; // made, as the products, when the processor needs it
+    Buffer<double> products_;
 };
 
 } // namespace btml::gp

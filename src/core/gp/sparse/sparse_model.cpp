@@ -26,20 +26,24 @@ SparseModel::SparseModel(Parts parts, RunContext& context)
         parts_.kernel.scale(parts_.inducing.data() + u * width, scaled_.data() + u * width);
 }
 
-// The task is for groups of points, whose first one this is.
 bool SparseModel::find_covariances_of(std::span<const double> features, double* point, double* to) {
     if (!parts_.coordinates.find(features, point)) {
         std::fill_n(to, inducing_points(), 0.0);
         return false;
     }
     parts_.kernel.scale(point, point);
+    find_covariances_at(point, scaled_.data(), inducing_points(), to);
+    return true;
+}
+
+// Those of a point and others, all in units of length scales. The task is for groups of points, all of which are this
+// one.
+void SparseModel::find_covariances_at(const double* point, const double* others, size_t count, double* to) {
     const size_t width = parts_.coordinates.width();
     for (size_t c = 0; c < width; c++) std::fill_n(group_.data() + c * covariance_group, covariance_group, point[c]);
     find_covariances({parts_.kernel.kind, parts_.coordinates.numbers(), width, parts_.kernel.penalties.data(),
-                      parts_.kernel.signal, scaled_.data(), inducing_points(), group_.data(), values_.data(),
-                      covariance_group});
-    for (size_t u = 0; u < inducing_points(); u++) to[u] = values_[u * covariance_group];
-    return true;
+                      parts_.kernel.signal, others, count, group_.data(), values_.data(), covariance_group});
+    for (size_t u = 0; u < count; u++) to[u] = values_[u * covariance_group];
 }
 
 // y −= A·x for the symmetric matrix A, in blocks.
@@ -48,22 +52,6 @@ static void subtract_product(const Buffer<double>& matrix, const std::vector<dou
     const Blocks a(matrix.data(), size, size), from(x.data(), size, 1), to(y.data(), size, 1);
     for (size_t i = 0; i < blocks_of(size); i++)
         for (size_t j = 0; j < blocks_of(size); j++) algebra::subtract_product(a(i, j), from(j, 0), to(i, 0));
-}
-
-// Covariances of a point, by its coordinates, with the inducing points.
-static std::vector<double> covariances_of(const SparseModel::Parts& parts, std::span<const double> point) {
-    const size_t width = parts.coordinates.width();
-    std::vector<double> scaled(width), covariances(parts.inducing_points());
-    parts.kernel.scale(point.data(), scaled.data());
-    std::vector<double> group(width * covariance_group), inducing(width), value(covariance_group);
-    for (size_t c = 0; c < width; c++) std::fill_n(group.data() + c * covariance_group, covariance_group, scaled[c]);
-    for (size_t u = 0; u < covariances.size(); u++) {
-        parts.kernel.scale(parts.inducing.data() + u * width, inducing.data());
-        find_covariances({parts.kernel.kind, parts.coordinates.numbers(), width, parts.kernel.penalties.data(),
-                          parts.kernel.signal, inducing.data(), 1, group.data(), value.data(), covariance_group});
-        covariances[u] = value[0];
-    }
-    return covariances;
 }
 
 Normal SparseModel::latent(std::span<const double> features) {
@@ -96,17 +84,10 @@ void SparseModel::joint(std::span<const double> features, size_t count, double* 
         subtract_product(parts_.reduction, covariances_, reduced_);
         means[i] = 0;
         for (size_t u = 0; u < size; u++) means[i] += covariances_[u] * parts_.solution[u];
-        for (size_t c = 0; c < width; c++)
-            std::fill_n(group_.data() + c * covariance_group, covariance_group, points[i * width + c]);
         for (size_t j = 0; j <= i; j++) {
             double prior = i == j ? parts_.kernel.signal : 0;
-            if (i != j && known[i] && known[j]) {
-                double value[covariance_group];
-                find_covariances({parts_.kernel.kind, parts_.coordinates.numbers(), width,
-                                  parts_.kernel.penalties.data(), parts_.kernel.signal, points.data() + j * width, 1,
-                                  group_.data(), value, covariance_group});
-                prior = value[0];
-            }
+            if (i != j && known[i] && known[j])
+                find_covariances_at(points.data() + i * width, points.data() + j * width, 1, &prior);
             for (size_t u = 0; u < size; u++) prior += reduced_[u] * with_inducing[j * size + u];
             covariances[i * count + j] = covariances[j * count + i] = prior;
         }
@@ -172,24 +153,21 @@ static std::vector<double> solve(const SparseModel::Parts& parts, const std::vec
 }
 
 // Σ changes by ±kk'/σ², and its inverse by the formula of Sherman and Morrison.
-bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight, bool more,
-                  RunContext& context) {
-    const size_t size = parts.inducing_points();
-    std::vector<double> point(parts.coordinates.width());
-    if (!parts.coordinates.find(features, point.data())) return true;
-    const std::vector<double> k = covariances_of(parts, point);
-    const std::vector<double> change = solve(parts, k, context);
+bool SparseModel::condition_on(std::span<const double> features, double target, double weight, bool more,
+                               RunContext& context) {
+    if (!find_covariances_of(features, point_.data(), covariances_.data())) return true;
+    const std::vector<double>&k = covariances_, change = solve(parts_, k, context);
     const auto inner = [&](const auto& x) { return std::inner_product(k.begin(), k.end(), x.begin(), 0.0); };
     const double known = std::max(0.0, inner(change));
-    const double noise = parts.kernel.noise / weight;
+    const double noise = parts_.kernel.noise / weight;
     const double divisor = more ? noise + known : known - noise;
     if (!more && !(divisor < 0)) return false;
-    const double residual = target - inner(parts.solution);
-    for (size_t u = 0; u < size; u++) {
-        parts.solution[u] += change[u] * residual / divisor;
-        for (size_t v = 0; v < size; v++) parts.reduction[u * size + v] += change[u] * change[v] / divisor;
+    const double residual = target - inner(parts_.solution);
+    for (size_t u = 0; u < k.size(); u++) {
+        parts_.solution[u] += change[u] * residual / divisor;
+        for (size_t v = 0; v < k.size(); v++) parts_.reduction[u * k.size() + v] += change[u] * change[v] / divisor;
     }
-    parts.log_likelihood.reset();
+    parts_.log_likelihood.reset();
     return true;
 }
 

@@ -39,11 +39,14 @@ class SparseModel {
     const Coordinates& coordinates() const noexcept { return parts_.coordinates; }
     size_t inducing_points() const noexcept { return parts_.inducing_points(); }
     std::optional<double> log_likelihood() const noexcept { return parts_.log_likelihood; }
+    // Adds an observation, or takes one away. The target is standardised, the weight as rows have it; inducing points
+    // and kernel stay as they are. False, with nothing changed, where an observation to take away weighs more than one
+    // that the gp has could. O(K³).
+    bool condition_on(std::span<const double> features, double target, double weight, bool more, RunContext& context);
     // By feature, how much of the prior variance points do not share that are a standard deviation, or a category,
     // apart.
     std::vector<double> relevance() const;
     const Parts& parts() const noexcept { return parts_; }
-    Parts take() && { return std::move(parts_); }
 
     // 4·K·(K + 1) and 8·K·(width + 1) bytes and a few. decode checks every number once: error corrupt_model.
     void encode(Writer& writer) const;
@@ -52,15 +55,11 @@ class SparseModel {
   private:
     // Writes the covariances with the inducing points; false where all are 0.
     bool find_covariances_of(std::span<const double> features, double* point, double* to);
+    void find_covariances_at(const double* point, const double* others, size_t count, double* to);
 
     Parts parts_;
     Buffer<double> scaled_; // the inducing points in units of length scales
     std::vector<double> group_, values_, point_, covariances_, reduced_;
 };
-
-// The target is standardised, the weight as rows have it; inducing points and kernel stay as they are. False,
-// with nothing changed, where an observation to take away weighs more than one that the gp has could. O(K³).
-bool condition_on(SparseModel::Parts& parts, std::span<const double> features, double target, double weight, bool more,
-                  RunContext& context);
 
 } // namespace btml::gp

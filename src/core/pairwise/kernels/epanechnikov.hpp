@@ -16,6 +16,8 @@ struct Epanechnikov : Compact<Epanechnikov> {
     static double log_integral(double d) {
         return d / 2 * std::log(std::numbers::pi) - std::lgamma(d / 2 + 1) + std::log(2 / (d + 2));
     }
+    static double log_square_integral(double d) { return log_integral(d) + std::log(4 / (d + 4)); }
+    static double variance(double d) { return 1 / (d + 4); }
 };
 
 } // namespace btml::pairwise

@@ -13,6 +13,8 @@ struct Gaussian : Decaying<Gaussian> {
     template <class Arithmetic, class Number>
     BTML_INLINE static void steepen(Number&, const Number&) {}
     static double log_integral(double d) { return d / 2 * std::log(2 * std::numbers::pi); }
+    static double log_square_integral(double d) { return d / 2 * std::log(std::numbers::pi); }
+    static double variance(double) { return 1; }
 };
 
 } // namespace btml::pairwise

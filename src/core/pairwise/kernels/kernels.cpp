@@ -20,6 +20,8 @@ constexpr auto facts = Kernels::map([]<class Shape>(std::type_identity<Shape>) {
                        Shape::exponent,
                        Shape::template value<DoubleArithmetic>,
                        Shape::log_integral,
+                       Shape::log_square_integral,
+                       Shape::variance,
                        coefficient<Shape>,
                        decay<Shape>};
 });

@@ -58,7 +58,11 @@ concept KernelShape = requires(double x) {
     // Grows with the sum: it is −log₂ of the kernel or, where that is compact, 1 − its value and more beyond its edge.
     { Shape::exponent(x) } -> std::same_as<double>;
     { Shape::template value<DoubleArithmetic>(x) } -> std::same_as<double>; // of a sum
-    { Shape::log_integral(x) } -> std::same_as<double>;                     // ln ∫k(u) du in x dimensions
+    // These are in x dimensions: ln ∫k(u) du, ln ∫k(u)² du, and the variance of a coordinate under a density that is in
+    // proportion to k.
+    { Shape::log_integral(x) } -> std::same_as<double>;
+    { Shape::log_square_integral(x) } -> std::same_as<double>;
+    { Shape::variance(x) } -> std::same_as<double>;
     // k is a function of rate·‖u‖, ‖·‖ being the metric's sum.
     requires std::same_as<decltype(Shape::rate), const double>;
     // The order of a Matérn kernel, infinite for the Gaussian one, 0 for others: the convolution with itself is known.
@@ -148,7 +152,9 @@ struct KernelFacts {
     double (*approach)(double coordinate, double largest, double farthest);
     double (*exponent)(double sum);
     double (*value)(double sum);
-    double (*log_integral)(double dimensions);
+    double (*log_integral)(double dimensions); // these three: see KernelShape
+    double (*log_square_integral)(double dimensions);
+    double (*variance)(double dimensions);
     double (*coefficient)(double bandwidth);
     double (*decay)(double sum, double coefficient);
 

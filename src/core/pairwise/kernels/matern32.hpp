@@ -21,6 +21,10 @@ struct Matern32 : Decaying<Matern32> {
     static double log_integral(double d) {
         return log_integral_of_exponential(d) - d / 2 * std::log(3.0) + std::log(1 + d);
     }
+    static double log_square_integral(double d) {
+        return log_integral_of_exponential(d) - d / 2 * std::log(12.0) + std::log(1 + d + d * (d + 1) / 4);
+    }
+    static double variance(double d) { return (d + 3) / 3; }
 };
 
 } // namespace btml::pairwise

@@ -22,6 +22,12 @@ struct Matern52 : Decaying<Matern52> {
     static double log_integral(double d) {
         return log_integral_of_exponential(d) - d / 2 * std::log(5.0) + std::log((d + 1) * (d + 3) / 3);
     }
+    static double log_square_integral(double d) {
+        const double polynomial =
+            1 + d * (1 + (d + 1) * (5.0 / 12 + (d + 2) * (1.0 / 12 + (d + 3) / 144))); // of its square
+        return log_integral_of_exponential(d) - d / 2 * std::log(20.0) + std::log(polynomial);
+    }
+    static double variance(double d) { return (d + 5) / 5; }
 };
 
 } // namespace btml::pairwise
