@@ -43,8 +43,8 @@ class KeyDictionary {
 
     // Inside pg_call only: may ereport.
     relational::Key number(Datum value, Oid type);
-    // Inside pg_call only: the value of a key, of a type that compares as the keys do, in the current memory context.
-    // Of kind bytes.
+    // Inside pg_call only: the value of a key of kind bytes, of a type that compares as the keys do, in the current
+    // memory context.
     Datum value(relational::Key key, Oid type) const;
     // A hash of each key's value, by key: of an enum's label, not of its number.
     const Buffer<uint64_t>& contents(RunContext& context);
