@@ -66,13 +66,6 @@ void notice_worse_than_constant(const Model& model) {
         "fewer trees.");
 }
 
-// Tells what a fit would better be known for before it is used.
-void notice_fit(const Model& model, const BoostRequest& request) {
-    notice_too_few_rows(model);
-    notice_empty_holdout(model, request);
-    notice_worse_than_constant(model);
-}
-
 BoostRequest read_request(FunctionCallInfo fcinfo, const Options& defaults) {
     const NamedArguments call(fcinfo);
     const FitArguments arguments(call);
@@ -177,7 +170,9 @@ FitResult fit_by_strategy(const BoostRequest& request, Options& options, RunCont
     else if (options.strategy == Strategy::automatic)
         there = fit_over_servers_if_it_pays(request, options, start, context);
     FitResult result = there ? std::move(*there) : fit_here(request, options, std::move(start), context);
-    notice_fit(result.model, request);
+    notice_too_few_rows(result.model);
+    notice_empty_holdout(result.model, request);
+    notice_worse_than_constant(result.model);
     return result;
 }
 
@@ -278,23 +273,6 @@ size_t label_code(const Model& model, const std::string& label) {
     return code_of_label(model.labels, label);
 }
 
-Datum sql_datum(const Model& model, const SqlForm& form, RunContext& context) {
-    const uint64_t length = sql_length(model, context, form);
-    if (length > MaxAllocSize - VARHDRSZ)
-        throw Error(ErrorCode::limit_exceeded,
-                    format("the SQL of the model has %" PRIu64 " bytes, a text may have %" PRIu64, length,
-                           uint64_t{MaxAllocSize - VARHDRSZ}),
-                    "", "btml.predict predicts with any model.");
-    const Reservation counted(context.memory(), "the SQL of a model", length);
-    text* const sql = pg_call([=] {
-        auto* const made = static_cast<text*>(palloc(VARHDRSZ + length));
-        SET_VARSIZE(made, VARHDRSZ + length);
-        return made;
-    });
-    write_sql(model, VARDATA(sql), context, form);
-    return PointerGetDatum(sql);
-}
-
 } // namespace
 
 // btml.to_sql(model [, dialect text, label text]) → text
@@ -307,7 +285,7 @@ BTML_FUNCTION(btml_to_sql) {
     SqlForm form;
     if (arguments.count() > 1) form.dialect = dialect_of(arguments.string(1, "dialect"));
     if (!arguments.is_null(2)) form.label = label_code(model, arguments.string(2, "label"));
-    return sql_datum(model, form, context);
+    return long_text_datum(to_sql(model, context, form), "the SQL of the model", context);
 }
 
 namespace {

@@ -51,12 +51,9 @@ Datum explain(FunctionCallInfo fcinfo, CachedModel& cached, const TextOf& text) 
     const size_t features = cached.model->features.size();
     std::vector<double> found(features + 1);
     explainer.contributions(cached.values, score.number, found);
-    std::vector<size_t> order(features);
-    for (size_t f = 0; f < features; f++) order[f] = f;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return std::abs(found[a]) > std::abs(found[b]); });
     rows.add_row("(base)", std::optional<std::string>(), score(found[features]));
-    for (const size_t f : order) rows.add_row(cached.model->features[f].name, text(f), score(found[f]));
+    for (const size_t f : largest_first(features, [&](size_t feature) { return std::abs(found[feature]); }))
+        rows.add_row(cached.model->features[f].name, text(f), score(found[f]));
     return rows.done();
 }
 

@@ -37,10 +37,8 @@ Datum add_to_sums(FunctionCallInfo fcinfo, const Metric& metric, int arguments, 
     SumsState* const state = SumsState::writable(fcinfo);
     std::array<double, Metric::max_arguments> numbers;
     read(numbers.data());
-    if (PG_NARGS() > arguments + 1)
-        state->content().add(metric, numbers.data(), PG_GETARG_FLOAT8(arguments + 1));
-    else
-        state->content().add(metric, numbers.data());
+    const double weight = PG_NARGS() > arguments + 1 ? PG_GETARG_FLOAT8(arguments + 1) : 1;
+    state->content().add(metric, numbers.data(), PG_NARGS() > arguments + 1 ? &weight : nullptr);
     return state->datum();
 }
 
@@ -147,7 +145,8 @@ BTML_FUNCTION(btml_accuracy_text_accumulate) {
     return add_agreement(fcinfo, equal_texts);
 }
 
-// btml.metric_final(state) → float8; NULL where the metric is not defined
+// btml_internal.metric_sums_final(state) → float8: the value of whichever metric the sums are of; NULL where it is not
+// defined
 BTML_FUNCTION(btml_metric_sums_final) {
     if (PG_ARGISNULL(0)) return number_or_null(fcinfo, std::nullopt);
     MemoryBudget budget(memory_limit_bytes());

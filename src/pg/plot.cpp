@@ -66,16 +66,16 @@ class PlotSource {
   public:
     PlotSource(const std::string& text, const plot::Options& options) : source_(Source::of_rows(text)) {
         find_columns();
-        shape_.x = axis_kind(Part::x);
-        shape_.y = axis_kind(Part::y);
+        shape_.x.kind = axis_kind(Part::x);
+        shape_.y.kind = axis_kind(Part::y);
         check_bounds();
-        shape_.x_whole = is_whole(column(Part::x));
-        shape_.y_whole = is_whole(column(Part::y)) && !shape_.has(Part::lower) && !shape_.has(Part::upper);
+        shape_.x.whole = is_whole(column(Part::x));
+        shape_.y.whole = is_whole(column(Part::y)) && !shape_.has(Part::lower) && !shape_.has(Part::upper);
         for (const Part part : {Part::value, Part::size}) require_number(part);
-        shape_.x_logarithmic = options.x_scale == plot::ScaleKind::log;
-        shape_.y_logarithmic = options.y_scale == plot::ScaleKind::log;
-        check_scale("x_scale", Part::x, shape_.x, shape_.x_logarithmic);
-        check_scale("y_scale", Part::y, shape_.y, shape_.y_logarithmic);
+        shape_.x.logarithmic = options.x_scale == plot::ScaleKind::log;
+        shape_.y.logarithmic = options.y_scale == plot::ScaleKind::log;
+        check_scale("x_scale", Part::x);
+        check_scale("y_scale", Part::y);
         if (mark_.position < 0) require_columns(static_cast<uint8_t>(options.mark));
     }
 
@@ -85,115 +85,108 @@ class PlotSource {
     const PlotColumn& mark() const { return mark_; }
 
     // Errors undefined_column where the source lacks what the mark draws, wrong_type for an axis that it does not take.
-    void require_columns(uint8_t number) const;
+    void require_columns(uint8_t number) const {
+        const plot::Mark& mark = *plot::marks[number];
+        const char* const mark_of = plot::mark_names[number];
+        std::string columns;
+        std::optional<Part> missing;
+        for (size_t i = plot::part_count; i-- > 0;) {
+            const auto part = static_cast<Part>(i);
+            if ((mark.columns & plot::bit(part)) == 0) continue;
+            columns = name_of(part) + (columns.empty() ? "" : ", " + columns);
+            if (column(part).position < 0) missing = part;
+        }
+        if (missing)
+            throw Error(ErrorCode::undefined_column, format("source has no column \"%s\"", name_of(*missing)), "",
+                        format("Mark '%s' is drawn from columns %s.", mark_of, columns.c_str()));
+        const bool category = shape_.y.kind == ValueKind::category;
+        if ((category && !mark.category_y) || (shape_.y.kind != ValueKind::number && mark.from_zero))
+            throw Error(ErrorCode::wrong_type,
+                        format("column \"y\" of the source has type %s, which mark '%s' cannot draw",
+                               type_name(column(Part::y).type), mark_of),
+                        "",
+                        mark.horizontal ? "Bars of categories are horizontal: the categories are column \"x\"."
+                                        : cast_hint("y", column(Part::y).type) + ".");
+    }
 
   private:
-    void find_columns();
-    ValueKind axis_kind(Part part) const;
-    void check_bounds();
-    void require_number(Part part) const;
-    void check_scale(const char* option, Part part, ValueKind kind, bool logarithmic) const;
+    void find_columns() {
+        const std::vector<Source::Column>& given = source_.columns();
+        for (size_t i = 0; i < given.size(); i++) {
+            const Oid type = given[i].type;
+            PlotColumn found{source_.column(given[i].name), given[i].name.c_str(), type, given[i].number,
+                             pg_call([=] { return label_rule(type, CurrentMemoryContext); })};
+            if (given[i].name == mark_name) {
+                mark_ = found;
+                continue;
+            }
+            const auto known = std::find(std::begin(plot::part_names), std::end(plot::part_names), given[i].name);
+            if (known == std::end(plot::part_names)) {
+                std::vector<std::string> names(std::begin(plot::part_names), std::end(plot::part_names));
+                names.emplace_back(mark_name);
+                const std::string nearest = nearest_name(given[i].name, names);
+                throw Error(ErrorCode::undefined_column,
+                            format("source has a column \"%s\", which no picture has", given[i].name.c_str()),
+                            "The columns of a picture are " + quoted_list(names) + ".",
+                            nearest.empty() ? "Leave it out, or give it one of these names, as in SELECT price AS x."
+                                            : format("Perhaps you meant \"%s\".", nearest.c_str()));
+            }
+            const auto part = static_cast<size_t>(known - std::begin(plot::part_names));
+            columns_[part] = found;
+            shape_.present |= plot::bit(static_cast<Part>(part));
+        }
+        if (column(Part::x).position < 0)
+            throw Error(ErrorCode::undefined_column, "source has no column \"x\"", "",
+                        "Name the column of the horizontal axis x, as in SELECT day AS x, sales AS y FROM shop.");
+    }
+
+    ValueKind axis_kind(Part part) const {
+        const PlotColumn& found = column(part);
+        if (found.position < 0) return ValueKind::number;
+        if (found.number == NumberKind::interval)
+            refuse_type(name_of(part), found.type, "a number, time or category",
+                        cast_hint(name_of(part), found.type) + ".");
+        return value_kind(found.number);
+    }
+
+    // The bounds lie on the axis of y, whose kind they have, where there is no y.
+    void check_bounds() {
+        for (const Part part : {Part::lower, Part::upper}) {
+            const PlotColumn& bound = column(part);
+            const char* const name = name_of(part);
+            if (bound.position < 0) continue;
+            const ValueKind kind = value_kind(bound.number);
+            const bool alone =
+                column(Part::y).position < 0 && (part == Part::lower || column(Part::lower).position < 0);
+            if (kind == ValueKind::category || bound.number == NumberKind::interval)
+                refuse_type(name, bound.type, "a number or time", cast_hint(name, bound.type) + ".");
+            if (alone)
+                shape_.y.kind = kind;
+            else if (kind != shape_.y.kind)
+                refuse_type(name, bound.type, "of the kind of \"y\"", "Cast one to the type of the other.");
+        }
+    }
+
+    void require_number(Part part) const {
+        const PlotColumn& found = column(part);
+        const char* const name = name_of(part);
+        if (found.position >= 0 && !is_plain_number(found.number))
+            refuse_type(name, found.type, "a number", cast_hint(name, found.type) + ".");
+    }
+
+    void check_scale(const char* option, Part part) const {
+        if (!shape_.axis(part).logarithmic || shape_.axis(part).kind == ValueKind::number) return;
+        const PlotColumn& found = column(part);
+        throw Error(ErrorCode::invalid_argument,
+                    format("%s 'log' is for numbers, and column \"%s\" has type %s", option, name_of(part),
+                           type_name(found.position < 0 ? column(Part::lower).type : found.type)));
+    }
 
     Source source_;
     RowShape shape_;
     std::array<PlotColumn, plot::part_count> columns_;
     PlotColumn mark_;
 };
-
-void PlotSource::find_columns() {
-    const std::vector<Source::Column>& given = source_.columns();
-    for (size_t i = 0; i < given.size(); i++) {
-        const Oid type = given[i].type;
-        PlotColumn found{source_.column(given[i].name), given[i].name.c_str(), type, given[i].number,
-                         pg_call([=] { return label_rule(type, CurrentMemoryContext); })};
-        if (given[i].name == mark_name) {
-            mark_ = found;
-            continue;
-        }
-        const auto known = std::find(std::begin(plot::part_names), std::end(plot::part_names), given[i].name);
-        if (known == std::end(plot::part_names)) {
-            std::vector<std::string> names(std::begin(plot::part_names), std::end(plot::part_names));
-            names.emplace_back(mark_name);
-            const std::string nearest = nearest_name(given[i].name, names);
-            throw Error(ErrorCode::undefined_column,
-                        format("source has a column \"%s\", which no picture has", given[i].name.c_str()),
-                        "The columns of a picture are " + quoted_list(names) + ".",
-                        nearest.empty() ? "Leave it out, or give it one of these names, as in SELECT price AS x."
-                                        : format("Perhaps you meant \"%s\".", nearest.c_str()));
-        }
-        const auto part = static_cast<size_t>(known - std::begin(plot::part_names));
-        columns_[part] = found;
-        shape_.present |= plot::bit(static_cast<Part>(part));
-    }
-    if (column(Part::x).position < 0)
-        throw Error(ErrorCode::undefined_column, "source has no column \"x\"", "",
-                    "Name the column of the horizontal axis x, as in SELECT day AS x, sales AS y FROM shop.");
-}
-
-ValueKind PlotSource::axis_kind(Part part) const {
-    const PlotColumn& found = column(part);
-    if (found.position < 0) return ValueKind::number;
-    if (found.number == NumberKind::interval)
-        refuse_type(plot::part_names[static_cast<size_t>(part)], found.type, "a number, time or category",
-                    cast_hint(plot::part_names[static_cast<size_t>(part)], found.type) + ".");
-    return value_kind(found.number);
-}
-
-// The bounds lie on the axis of y, whose kind they have, where there is no y.
-void PlotSource::check_bounds() {
-    for (const Part part : {Part::lower, Part::upper}) {
-        const PlotColumn& bound = column(part);
-        const char* const name = plot::part_names[static_cast<size_t>(part)];
-        if (bound.position < 0) continue;
-        const ValueKind kind = value_kind(bound.number);
-        const bool alone = column(Part::y).position < 0 && (part == Part::lower || column(Part::lower).position < 0);
-        if (kind == ValueKind::category || bound.number == NumberKind::interval)
-            refuse_type(name, bound.type, "a number or time", cast_hint(name, bound.type) + ".");
-        if (alone)
-            shape_.y = kind;
-        else if (kind != shape_.y)
-            refuse_type(name, bound.type, "of the kind of \"y\"", "Cast one to the type of the other.");
-    }
-}
-
-void PlotSource::require_number(Part part) const {
-    const PlotColumn& found = column(part);
-    const char* const name = plot::part_names[static_cast<size_t>(part)];
-    if (found.position >= 0 && !is_plain_number(found.number))
-        refuse_type(name, found.type, "a number", cast_hint(name, found.type) + ".");
-}
-
-void PlotSource::check_scale(const char* option, Part part, ValueKind kind, bool logarithmic) const {
-    if (!logarithmic || kind == ValueKind::number) return;
-    const PlotColumn& found = column(part);
-    throw Error(ErrorCode::invalid_argument,
-                format("%s 'log' is for numbers, and column \"%s\" has type %s", option,
-                       plot::part_names[static_cast<size_t>(part)],
-                       type_name(found.position < 0 ? column(Part::lower).type : found.type)));
-}
-
-void PlotSource::require_columns(uint8_t number) const {
-    const plot::NamedMark& mark = plot::marks[number];
-    for (size_t i = 0; i < plot::part_count; i++) {
-        const char* const name = plot::part_names[i];
-        const bool wanted = (mark.mark->columns & plot::bit(static_cast<Part>(i))) != 0;
-        if (!wanted || columns_[i].position >= 0) continue;
-        std::string columns;
-        for (size_t j = 0; j < plot::part_count; j++)
-            if (mark.mark->columns & plot::bit(static_cast<Part>(j)))
-                columns += (columns.empty() ? "" : ", ") + std::string(plot::part_names[j]);
-        throw Error(ErrorCode::undefined_column, format("source has no column \"%s\"", name), "",
-                    format("Mark '%s' is drawn from columns %s.", mark.name, columns.c_str()));
-    }
-    const bool category = shape_.y == ValueKind::category;
-    if ((category && !mark.mark->category_y) || (shape_.y != ValueKind::number && mark.mark->from_zero))
-        throw Error(ErrorCode::wrong_type,
-                    format("column \"y\" of the source has type %s, which mark '%s' cannot draw",
-                           type_name(column(Part::y).type), mark.name),
-                    "",
-                    mark.mark->horizontal ? "Bars of categories are horizontal: the categories are column \"x\"."
-                                          : cast_hint("y", column(Part::y).type) + ".");
-}
 
 class PlotSink : public RowSink {
   public:
@@ -213,14 +206,13 @@ class PlotSink : public RowSink {
             else
                 row.numbers[i] = is_category(part) ? rows_.category(part, column.text(value)) : column.value(value);
         }
-        const plot::Mark& mark = *plot::marks[row.mark].mark;
+        const plot::Mark& mark = *plot::marks[row.mark];
         rows_.add(row, mark.needs, (mark.columns & plot::bit(Part::y)) != 0);
     }
 
   private:
     bool is_category(Part part) const {
-        return (part == Part::x && source_.shape().x == ValueKind::category) ||
-               (part == Part::y && source_.shape().y == ValueKind::category);
+        return (part == Part::x || part == Part::y) && source_.shape().axis(part).kind == ValueKind::category;
     }
 
     uint8_t mark_of(const Datum* values, const bool* nulls) {

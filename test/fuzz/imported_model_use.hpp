@@ -1,9 +1,9 @@
 // What must hold of every model that a reader of another library's format returns.
 #pragma once
 
+#include "boosting/walking.hpp"
 #include "core/boosting/exchange/lightgbm_text.hpp"
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/boosting/trees/to_sql.hpp"
 
 #include <cstdlib>
@@ -53,8 +53,7 @@ inline void use_imported(const ImportedModel& imported, RunContext& context) {
     check_written(model, row, context);
     std::vector<double> contributions((row.size() + 1) * model.scores());
     Explainer(model, context).contributions(row, contributions);
-    std::string sql(sql_length(model, context), ' ');
-    write_sql(model, sql.data(), context);
+    to_sql(model, context);
 }
 
 // Reads bytes with categories in front of the first byte 1, if there is one.

@@ -1,7 +1,7 @@
 // Bytes of a model from anywhere: they decode, or are refused; what decodes can be used and encodes to the same bytes.
+#include "boosting/walking.hpp"
 #include "core/base/envelope.hpp"
 #include "core/boosting/explanations/explainer.hpp"
-#include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/boosting/trees/to_sql.hpp"
 
 #include <cstdlib>
@@ -31,8 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             std::vector<double> contributions((features.size() + 1) * model.scores());
             boosting::Explainer(model, context).contributions(features, contributions);
         }
-        std::string sql(boosting::sql_length(model, context), ' ');
-        boosting::write_sql(model, sql.data(), context);
+        boosting::to_sql(model, context);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::corrupt_model) std::abort();
     }

@@ -61,8 +61,9 @@ std::string values(const OptionFacts& option) {
     std::string list;
     for (const char* const choice : option.choices) {
         list += (list.empty() ? "`" : ", `") + std::string(choice) + '`';
-        for (const ForeignName& synonym : option.synonyms)
-            if (std::string_view(synonym.ours) == choice) list += " (or `" + std::string(synonym.name) + "`)";
+        for (const OtherNames& other : option.synonyms)
+            if (std::string_view(other.ours) == choice)
+                for (const char* const synonym : other.names) list += " (or `" + std::string(synonym) + "`)";
     }
     return list;
 }

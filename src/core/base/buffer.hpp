@@ -56,6 +56,11 @@ class Buffer {
             reserve(size_ + 1);
         data_[size_++] = value;
     }
+    void append(std::span<const T> values) {
+        reserve(size_ + values.size());
+        std::copy(values.begin(), values.end(), end());
+        size_ += values.size();
+    }
     // push_back for which reserve() has made room.
     void append_reserved(T value) noexcept { data_[size_++] = value; }
     // Elements beyond the old size are uninitialised.

@@ -20,9 +20,10 @@ using Doubles [[gnu::vector_size(width * sizeof(double))]] = double;
 using Integers [[gnu::vector_size(width * sizeof(int64_t))]] = int64_t;
 using Bits [[gnu::vector_size(width * sizeof(uint64_t))]] = uint64_t;
 
-// Rounds to the nearest, as every conversion does. Where there is no instruction for it, the upper and the lower half
-// become the last digits of a power of two each, which is taken away again: the first of these is exact.
-[[gnu::always_inline]] inline void convert(const Integers& integers, Doubles& doubles) {
+// Sets doubles to the integers, rounded to the nearest. Where the processor has no instruction for it, the upper and
+// the lower half of an integer become the last digits of a power of two each, which is taken away again: the first of
+// these is exact.
+[[gnu::always_inline]] inline void to_doubles(const Integers& integers, Doubles& doubles) {
 #ifdef __AVX512DQ__
     doubles = __builtin_convertvector(integers, Doubles);
 #else

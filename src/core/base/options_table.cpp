@@ -52,25 +52,22 @@ std::string OptionFacts::valid_values() const {
 
 size_t OptionFacts::index_of(const std::string& choice) const {
     std::string_view own = choice;
-    for (const ForeignName& synonym : synonyms)
-        if (choice == synonym.name) own = synonym.ours;
+    for (const OtherNames& other : synonyms)
+        if (other.has(choice)) own = other.ours;
     return static_cast<size_t>(std::find(choices.begin(), choices.end(), own) - choices.begin());
 }
 
-std::string meant_name(const std::string& given, std::vector<std::string> ours, ForeignNames foreign) {
+std::string meant_name(const std::string& given, const std::vector<std::string>& ours, ForeignNames foreign) {
     constexpr size_t max_length = 63; // what is longer is no name
     if (given.size() > max_length) return "";
-    const size_t own = ours.size();
-    for (const ForeignName& name : foreign)
-        if (std::find(ours.begin(), ours.begin() + static_cast<ptrdiff_t>(own), name.ours) !=
-            ours.begin() + static_cast<ptrdiff_t>(own))
-            ours.emplace_back(name.name);
-    const std::string nearest = nearest_name(given, ours);
-    if (std::find(ours.begin(), ours.begin() + static_cast<ptrdiff_t>(own), nearest) !=
-        ours.begin() + static_cast<ptrdiff_t>(own))
-        return nearest;
-    for (const ForeignName& name : foreign)
-        if (nearest == name.name) return name.ours;
+    const auto is_ours = [&](std::string_view name) { return std::find(ours.begin(), ours.end(), name) != ours.end(); };
+    std::vector<std::string> names = ours;
+    for (const OtherNames& other : foreign)
+        if (is_ours(other.ours)) names.insert(names.end(), other.names.begin(), other.names.end());
+    const std::string nearest = nearest_name(given, names);
+    if (is_ours(nearest)) return nearest;
+    for (const OtherNames& other : foreign)
+        if (other.has(nearest)) return other.ours;
     return "";
 }
 

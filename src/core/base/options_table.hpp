@@ -14,6 +14,7 @@
 #include "core/base/serial.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <variant>
@@ -59,15 +60,18 @@ constexpr Range zero_or(const char* meaning_of_zero, Range range) {
 
 using Choices = std::span<const char* const>; // names in the order of an enumeration
 
-// What another system calls a choice or an option.
-struct ForeignName {
-    const char *name, *ours;
+// What other systems call a choice or an option.
+struct OtherNames {
+    const char* ours;
+    std::initializer_list<const char*> names;
+
+    bool has(std::string_view name) const { return std::find(names.begin(), names.end(), name) != names.end(); }
 };
-using ForeignNames = std::span<const ForeignName>;
+using ForeignNames = std::span<const OtherNames>;
 
 // Returns the name that a similar one stands for, ours or a foreign one whose own is among ours; empty where no name is
 // similar.
-std::string meant_name(const std::string& given, std::vector<std::string> ours, ForeignNames foreign);
+std::string meant_name(const std::string& given, const std::vector<std::string>& ours, ForeignNames foreign);
 
 // An argument is no option but a parameter beside them, which is documented here and read by hand.
 enum class OptionType : uint8_t { boolean, integer, number, choice, argument };
@@ -96,7 +100,7 @@ struct OptionFacts {
     std::string valid_values() const;
     // Returns the same of numbers, NULL apart.
     std::string valid_numbers() const;
-    // By the choice's name or a synonym; their number for any other.
+    // Returns the place of the choice that has this name or synonym; the number of choices where none has it.
     size_t index_of(const std::string& choice) const;
     // Returns the choice that a similar name is of, ours or a foreign one; empty where no name is similar.
     std::string meant_by(const std::string& given) const;
@@ -114,7 +118,7 @@ template <class Options>
 struct Option : OptionFacts {
     OptionValue (*get)(const Options&, const OptionFacts&) = nullptr; // there is none of an argument
     void (*set)(Options&, const OptionFacts&, const OptionValue&) = nullptr;
-    bool (*matters)(const Options&) = nullptr; // whether a summary shows it; always without
+    bool (*matters)(const Options&) = nullptr; // says whether a summary shows it; null: it always does
     std::span<const Need<Options>> needs = {};
     bool (*given)(const Options&) = nullptr; // says whether an argument was given that has needs
 

@@ -1,9 +1,9 @@
 #include "core/base/resident_holder.hpp"
 
+#include "core/base/signals_blocked.hpp"
 #include "core/base/worker_contexts.hpp"
 
 #include <chrono>
-#include <csignal>
 #include <string>
 #include <system_error>
 #include <tuple>
@@ -102,16 +102,12 @@ void ResidentHolder::post(const Bytes& message) {
     asked_ = true;
     message_ = message;
     if (!thread_.joinable()) {
-        sigset_t all, before; // signals are the caller's
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const SignalsBlocked blocked;
         try {
             thread_ = std::thread([this] { run(body_); });
         } catch (const std::system_error&) {
-            pthread_sigmask(SIG_SETMASK, &before, nullptr);
             throw Error(ErrorCode::limit_exceeded, "no thread is to be had for the rows of a fit");
         }
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     changed_.notify_all();
 }

@@ -25,15 +25,12 @@ class ResidentHolder {
     ResidentHolder(const ResidentHolder&) = delete;
     ResidentHolder& operator=(const ResidentHolder&) = delete;
 
-    // Gives the work a message, and returns what it answers when it can do no more without another one, or is done. The
-    // caller polls meanwhile, and shows the progress of the work as its own. Errors: those of the work, which has ended
-    // then; Cancelled where the caller gave up, which ends the work; internal when it had ended before.
-    Bytes exchange(const Bytes& message, RunContext& caller) {
-        post(message);
-        return collect(caller);
-    }
-    // Do the same in two steps: the work goes on while the caller does something else. Error internal out of turn.
+    // Gives the work a message. Error internal where the answer to the last one was not collected, or the work has
+    // ended.
     void post(const Bytes& message);
+    // Returns what the work answers when it can do no more without another message, or is done. The caller polls
+    // meanwhile, and shows the progress of the work as its own. Errors: those of the work, which has ended then;
+    // Cancelled where the caller gave up, which ends the work; internal where no message was posted.
     Bytes collect(RunContext& caller);
     bool has_ended() const;
 

@@ -8,11 +8,7 @@
 namespace btml {
 
 void Writer::append(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;
-    const size_t begin = bytes_.size();
-    bytes_.reserve(begin + bytes.size());
-    bytes_.resize(begin + bytes.size());
-    std::memcpy(bytes_.data() + begin, bytes.data(), bytes.size());
+    bytes_.append(bytes);
     context_.worked(bytes.size());
 }
 

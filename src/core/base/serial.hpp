@@ -54,6 +54,17 @@ class Writer {
     void put(const char* text) = delete; // It would be taken for a boolean.
     // Writes a count (32 bits), which as many elements must follow.
     void put_count(size_t count);
+    // Writes a count, and put(element) each of a list's elements.
+    template <class List, class Put>
+    void put_list(const List& list, const Put& put_element) {
+        put_count(list.size());
+        for (const auto& element : list) put_element(element);
+    }
+    // Writes whether there is a number, and the number, which is finite.
+    void put_optional(const std::optional<double>& number) {
+        put(number.has_value());
+        if (number) put_finite(*number);
+    }
 
     void append(std::span<const std::byte> bytes);
 
@@ -113,6 +124,15 @@ class Reader {
     // Reads a count of elements of at least `min_bytes` each. It is refused when the rest cannot hold them, so that a
     // hostile count allocates nothing.
     size_t get_count(size_t min_bytes);
+    // Reads so many elements, each by get(), which are counted.
+    template <class Get>
+    auto get_list(size_t count, const Get& get_element) {
+        std::vector<decltype(get_element())> list;
+        hold(count * sizeof(list[0]));
+        list.reserve(count);
+        while (list.size() < count) list.push_back(get_element());
+        return list;
+    }
 
     // Counts memory that what is being decoded takes beside the strings; to be called before it is taken.
     void hold(uint64_t bytes) {

@@ -58,16 +58,19 @@ class ThreadTeam {
     std::atomic<size_t> next_{0};
 };
 
-// Holds a sum for each worker of a team, apart from each other in memory.
+// Holds a sum for each worker of a team, apart from each other in memory. The total is that of the team and of its
+// peers, where there are any: every process must ask for it.
 template <class Sum>
-class WorkerSums {
+class TeamSums {
   public:
-    explicit WorkerSums(size_t workers) : sums_(workers) {}
+    explicit TeamSums(const ThreadTeam& team) : TeamSums(static_cast<size_t>(team.size()), team.peers()) {}
+    TeamSums(size_t workers, Peers* peers) : sums_(workers), peers_(peers) {}
 
     Sum& operator[](int worker) { return sums_[worker].sum; }
     Sum total() const {
         Sum total{};
         for (const Apart& apart : sums_) total += apart.sum;
+        if (peers_) peers_->add_up(total);
         return total;
     }
 
@@ -76,22 +79,6 @@ class WorkerSums {
         Sum sum{};
     };
     std::vector<Apart> sums_;
-};
-
-// The same, whose total is that of the team and of its peers: every process must ask for it.
-template <class Sum>
-class TeamSums : public WorkerSums<Sum> {
-  public:
-    explicit TeamSums(const ThreadTeam& team) : TeamSums(static_cast<size_t>(team.size()), team.peers()) {}
-    TeamSums(size_t workers, Peers* peers) : WorkerSums<Sum>(workers), peers_(peers) {}
-
-    Sum total() const {
-        Sum total = WorkerSums<Sum>::total();
-        if (peers_) peers_->add_up(total);
-        return total;
-    }
-
-  private:
     Peers* const peers_;
 };
 

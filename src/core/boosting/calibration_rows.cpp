@@ -45,7 +45,9 @@ Buffer<HashedRow> shuffled_target_rows(const Dataset& dataset, const std::functi
 }
 
 TargetRows::TargetRows(RunContext& context)
-    : rows_(context.memory(), calibration_memory), targets_(context.memory(), calibration_memory), offsets_(context.memory(), calibration_memory) {}
+    : rows_(context.memory(), calibration_memory),
+      targets_(context.memory(), calibration_memory),
+      offsets_(context.memory(), calibration_memory) {}
 
 void TargetRows::add(const Dataset& dataset, uint32_t row) {
     const uint32_t target_row = dataset.target_ids()[row];
@@ -62,7 +64,8 @@ TargetRows take_calibration_rows(Dataset& dataset, bool others_choose, uint64_t 
         return static_cast<Role>(dataset.holdout[dataset.holdout_ids()[row]]) == Role::holdout &&
                dataset.weight_of(row) > 0;
     };
-    Buffer<uint8_t> calibrates(context.memory(), calibration_memory, dataset.tables[dataset.target_table].rows, !others_choose);
+    Buffer<uint8_t> calibrates(context.memory(), calibration_memory, dataset.tables[dataset.target_table].rows,
+                               !others_choose);
     if (others_choose) {
         const Buffer<HashedRow> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
         for (size_t i = 1; i < held_out.size(); i += 2) calibrates[held_out[i].row] = 1;

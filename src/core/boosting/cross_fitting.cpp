@@ -46,35 +46,22 @@ Buffer<uint8_t> CrossFitting::roles(std::optional<size_t> without) const {
     return roles;
 }
 
-// The target, and with it the weight, are of rows of the join.
-Dataset CrossFitting::with_targets(const Buffer<double>& target) const {
-    Dataset dataset = kept_.copy_of_targets(context_);
+// Makes the target, and with it the weight, those of rows of the join.
+void CrossFitting::set_targets(const Buffer<double>& targets, Dataset& dataset) const {
     for (FeatureColumn& feature : dataset.features) feature.direction = 0;
     dataset.offset.reset();
     dataset.target_table = dataset.add_table(dataset.rows);
-    dataset.target = target.copy(context_);
-    if (kept_.weight.empty()) return dataset;
+    dataset.target = targets.copy(context_);
+    if (kept_.weight.empty()) return;
     const RowIds ids = kept_.target_ids();
     dataset.weight.resize(kept_.rows);
     context_.for_each(kept_.rows, 1, [&](uint64_t row) { dataset.weight[row] = kept_.weight[ids[row]]; });
-    return dataset;
 }
 
-Dataset CrossFitting::without(size_t fold) const {
+Dataset CrossFitting::without(std::optional<size_t> fold, const Buffer<double>* targets) const {
     Dataset dataset = kept_.copy_of_targets(context_);
+    if (targets) set_targets(*targets, dataset);
     dataset.hold_out(roles(fold));
-    return dataset;
-}
-
-Dataset CrossFitting::without(size_t fold, const Buffer<double>& target) const {
-    Dataset dataset = with_targets(target);
-    dataset.hold_out(roles(fold));
-    return dataset;
-}
-
-Dataset CrossFitting::all(const Buffer<double>& target) const {
-    Dataset dataset = with_targets(target);
-    dataset.hold_out(roles());
     return dataset;
 }
 

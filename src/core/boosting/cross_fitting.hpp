@@ -21,16 +21,14 @@ class CrossFitting {
     // Returns the folds, and after them the rows that are spared.
     std::span<const TargetRows> parts() const { return parts_; }
 
-    // Returns what a training takes: rows of the fold are held out, all others but spared ones trained on.
-    Dataset without(size_t fold) const;
-    // Do the same, or train on all, with other targets, by row of the join, and without directions, which are promises
-    // about predictions.
-    Dataset without(size_t fold, const Buffer<double>& target) const;
-    Dataset all(const Buffer<double>& target) const;
+    // Returns what a training takes: rows of the fold are held out, all others but spared ones trained on; without a
+    // fold, all are trained on. Other targets are given by row of the join. With them there are no directions, which
+    // are promises about predictions.
+    Dataset without(std::optional<size_t> fold, const Buffer<double>* targets = nullptr) const;
 
   private:
-    Dataset with_targets(const Buffer<double>& target) const;
-    Buffer<uint8_t> roles(std::optional<size_t> without = {}) const;
+    void set_targets(const Buffer<double>& targets, Dataset& dataset) const;
+    Buffer<uint8_t> roles(std::optional<size_t> without) const;
 
     RunContext& context_;
     Dataset kept_; // without values of features

@@ -179,7 +179,7 @@ void DeviationTraining::learn(Model& model, const Options& options, const Target
     for (FeatureBins& feature : data.features) feature.direction = 0;
     Options of_logarithms = options_of_logarithms(options);
     FoldTrainings trainings(
-        fitting_.folds(), [&](size_t fold) { return fitting_.without(fold, logarithms_); }, of_logarithms, data, phase,
+        fitting_.folds(), [&](size_t fold) { return fitting_.without(fold, &logarithms_); }, of_logarithms, data, phase,
         team, context_);
     const size_t iterations = [&] {
         const Share share(context_, 0, 0.5);
@@ -190,7 +190,7 @@ void DeviationTraining::learn(Model& model, const Options& options, const Target
         model.deviation = Deviation{.base = mean.bases[0], .trees = std::move(mean.trees)};
     } else {
         of_logarithms.trees = std::max(1, static_cast<int>(iterations));
-        Training all(fitting_.all(logarithms_), data, of_logarithms, team, context_, phase);
+        Training all(fitting_.without({}, &logarithms_), data, of_logarithms, team, context_, phase);
         const Share share(context_, 0.5, 1);
         all.grow(iterations);
         model.deviation = Deviation{.base = all.model().bases[0], .trees = all.model().trees};

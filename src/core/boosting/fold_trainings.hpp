@@ -37,7 +37,7 @@ class FoldTrainings {
     size_t compared() const { return next_ - 1; }
 
     size_t size() const { return members_.size(); }
-    // Of the training without this fold.
+    // Return the model of the training without this fold, and the seconds that it took.
     const Model& model(size_t fold) const;
     double seconds(size_t fold) const;
     // Returns the model whose predictions are the mean of theirs after so many iterations. rows: that any was trained

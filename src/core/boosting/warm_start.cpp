@@ -50,11 +50,11 @@ void WarmStart::check_options(const Options& options) const {
     if (alpha != alpha_of_start)
         refuse("Give the same alpha.", "start was trained with alpha => %s, this is %s",
                shortest(alpha_of_start).c_str(), shortest(alpha).c_str());
-    if (options.objective == ObjectiveNumber::tweedie && options.power != of_start.power)
+    if (objective_of(options.objective).takes_power && options.power != of_start.power)
         refuse("Give the same power.", "start was trained with power => %s, this is %s",
                shortest(of_start.power).c_str(), shortest(options.power).c_str());
     // No training comes to others, and grids would not hold them.
-    const double most = model_.link() == Link::identity ? 1e150 : 700;
+    const double most = takes_exponential(model_.link()) ? max_exponent : 1e150;
     for (const double base : model_.bases)
         if (!(std::fabs(base) <= most))
             refuse("Continue from a model of btml.boost_fit.", "start has a base of %s", shortest(base).c_str());

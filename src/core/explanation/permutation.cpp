@@ -22,7 +22,7 @@ class Permuting {
         base_ = metric(0);
     }
 
-    // By how much the metric gets worse.
+    // Returns by how much the metric gets worse.
     double importance(size_t feature, int repeat) {
         restore_order();
         RandomStream random(task_.seed, static_cast<uint64_t>(repeat) * task_.features + feature);
@@ -40,7 +40,7 @@ class Permuting {
     void restore_order() {
         context_.for_each(order_.size(), 1, [&](uint64_t row) { order_[row] = static_cast<uint32_t>(row); });
     }
-    // Where the feature has the value that it has in another row.
+    // Returns the metric where the feature has the value that it has in another row.
     double metric(size_t feature) {
         for (size_t row = 0; row < rows_.size(); row++) {
             const auto own = task_.points.begin() + static_cast<std::ptrdiff_t>(row * task_.features);

@@ -16,7 +16,7 @@ constexpr const char* treatments[] = {"clamp", "prior"};
 constexpr const char* encodings[] = {"auto", "linear", "rank"};
 constexpr const char* means[] = {"auto", "zero", "boosted"};
 constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
-constexpr ForeignName kernel_synonyms[] = {{"gaussian", "squared_exponential"}}; // as kernel sums say
+constexpr OtherNames kernel_synonyms[] = {{"squared_exponential", {"gaussian"}}}; // as kernel sums say
 
 constexpr Need<Options> tree_kernel = {"kernel", [](const Options& o) { return !is_smooth(o.kernel); },
                                        "kernel => 'tree'"};
@@ -107,27 +107,17 @@ constexpr Option<Options> rows[] = {
 };
 
 // What scikit-learn, GPy and others call them.
-constexpr ForeignName foreign_options[] = {
-    {"alpha", "noise"},
-    {"nugget", "noise"},
-    {"noise_variance", "noise"},
-    {"noise_level", "noise"},
-    {"likelihood_variance", "noise"},
-    {"sigma_f", "signal"},
-    {"kernel_variance", "signal"},
-    {"constant_value", "signal"},
-    {"n_restarts_optimizer", "members"},
-    {"num_restarts", "members"},
-    {"n_estimators", "members"},
-    {"optimizer", "search"},
-    {"max_iter", "evaluations"},
-    {"max_iters", "evaluations"},
-    {"random_state", "seed"},
-    {"sample_weight", "weight"},
-    {"categorical_features", "categorical"},
-    {"kernel_type", "kernel"},
-    {"inducing_points", "exemplars"},
-    {"num_inducing", "exemplars"},
+constexpr OtherNames foreign_options[] = {
+    {"noise", {"alpha", "nugget", "noise_variance", "noise_level", "likelihood_variance"}},
+    {"signal", {"sigma_f", "kernel_variance", "constant_value"}},
+    {"members", {"n_restarts_optimizer", "num_restarts", "n_estimators"}},
+    {"search", {"optimizer"}},
+    {"evaluations", {"max_iter", "max_iters"}},
+    {"seed", {"random_state"}},
+    {"weight", {"sample_weight"}},
+    {"categorical", {"categorical_features"}},
+    {"kernel", {"kernel_type"}},
+    {"exemplars", {"inducing_points", "num_inducing"}},
 };
 
 constexpr Option<SampleOptions> sample_rows[] = {

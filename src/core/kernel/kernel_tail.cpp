@@ -20,7 +20,7 @@ constexpr size_t min_rows = 64;         // of a sample
 constexpr size_t queries_of_item = 32;
 
 constexpr size_t bins = (std::bit_cast<uint32_t>(1.0F) >> 15) + 1; // of entries, by their bits but the last 15
-constexpr size_t bin_parts = size_t{1} << 15;                          // of a bin: by those
+constexpr size_t bin_parts = size_t{1} << 15;                      // of a bin: by those
 
 size_t bin_of(float entry) {
     return std::bit_cast<uint32_t>(entry) >> 15;

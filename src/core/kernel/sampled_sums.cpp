@@ -139,7 +139,8 @@ void Sampler::add_leaves(size_t group, Worker& worker, bool all) {
 
 void Sampler::sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread) {
     const size_t first = keys.first_block(stratum), last = first + (count + block_keys - 1) / block_keys,
-                 chunk = std::max<size_t>(1, cached_chunk_bytes / (block_keys * sizeof(float) * task_.queries.dimensions()));
+                 chunk = std::max<size_t>(1, cached_chunk_bytes /
+                                                 (block_keys * sizeof(float) * task_.queries.dimensions()));
     worker.mask.resize((last - first) * block_keys);
     for (size_t block = first; block < last; block++)
         for (size_t i = 0; i < block_keys; i++)

@@ -34,15 +34,15 @@ struct Metric {
 
 extern const Metric exact_sum; // x: no metric, but the plain sum
 
-// Of numbers. y, prediction:
+// These judge predicted numbers, from y and prediction.
 extern const Metric rmse, mae, r2, poisson_deviance;
 extern const Metric pinball; // y, prediction, alpha
 
-// Of classes.
+// These judge predicted classes.
 extern const Metric log_loss, brier; // y, the share of the positive class, 0 and 1 as a rule; p, its probability
 extern const Metric accuracy;        // 1 where the predicted class is the true one, else 0
 
-// Of distributions.
+// These judge predicted distributions.
 extern const Metric coverage;                // y, lower, upper
 extern const Metric nll_normal, crps_normal; // y, mean, sd
 extern const Metric nll_student_t;           // y, location, scale, df

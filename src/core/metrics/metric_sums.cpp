@@ -26,7 +26,7 @@ void MetricSums::require_parameter(double parameter) {
                     format("One row has %s, another %s.", shortest(parameter_).c_str(), shortest(parameter).c_str()));
 }
 
-void MetricSums::add_row(const Metric& metric, const double* row, const double* weight) {
+void MetricSums::add(const Metric& metric, const double* row, const double* weight) {
     if (metric_ != &metric || weighted_ != (weight != nullptr)) [[unlikely]]
         start(metric, weight);
     metric.add(row, weight ? require_not_negative("weight", *weight) : 1, sums_.data());

@@ -10,11 +10,10 @@ class MetricSums {
   public:
     explicit MetricSums(MemoryBudget& budget) : sums_(budget, "the sums of a metric") {}
 
-    // Adds a row. All rows have weights, or none has; without one a row weighs 1. Errors: out_of_range for a weight
-    // that is negative or not finite, and as of the metric; invalid_argument for another metric, or another parameter,
-    // than before.
-    void add(const Metric& metric, const double* row) { add_row(metric, row, nullptr); }
-    void add(const Metric& metric, const double* row, double weight) { add_row(metric, row, &weight); }
+    // Adds a row, with its weight unless that is null. All rows have weights, or none has; without one a row weighs 1.
+    // Errors: out_of_range for a weight that is negative or not finite, and as of the metric; invalid_argument for
+    // another metric, or another parameter, than before.
+    void add(const Metric& metric, const double* row, const double* weight = nullptr);
     void append(const MetricSums& other);
     // Takes a row of `exact_sum` back. Returns false, and does nothing, where the sum would not be that of the others:
     // a number that is not finite leaves nothing to take it from.
@@ -30,7 +29,6 @@ class MetricSums {
     static MetricSums parse(std::span<const std::byte> bytes, MemoryBudget& budget);
 
   private:
-    void add_row(const Metric& metric, const double* row, const double* weight);
     void start(const Metric& metric, bool weighted);
     void require_parameter(double parameter);
 

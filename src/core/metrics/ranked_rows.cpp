@@ -146,7 +146,7 @@ double gain(double relevance) {
     return std::exp2(relevance) - 1;
 }
 
-// Of the row with so many before it.
+// Returns the discount of the row with so many before it.
 double discount(size_t before) {
     return 1 / std::log2(static_cast<double>(before) + 2);
 }

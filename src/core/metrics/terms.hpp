@@ -9,12 +9,23 @@
 
 namespace btml::metrics {
 
-// Each throws out_of_range, naming the argument and its value, unless it is as asked; returns it else.
-double require_not_nan(const char* name, double x);
-double require_finite(const char* name, double x);
-double require_not_negative(const char* name, double x);
-double require_positive(const char* name, double x);
-double require_probability(const char* name, double x);
+// Returns x. Error out_of_range, naming the argument and its value, unless the number is as it must be.
+double require(bool holds, const char* name, const char* must, double x);
+inline double require_not_nan(const char* name, double x) {
+    return require(!std::isnan(x), name, "a number", x);
+}
+inline double require_finite(const char* name, double x) {
+    return require(std::isfinite(x), name, "finite", x);
+}
+inline double require_not_negative(const char* name, double x) {
+    return require(x >= 0 && std::isfinite(x), name, "finite and not negative", x);
+}
+inline double require_positive(const char* name, double x) {
+    return require(x > 0 && std::isfinite(x), name, "finite and greater than 0", x);
+}
+inline double require_probability(const char* name, double x) {
+    return require(x >= 0 && x <= 1, name, "from 0 to 1", x);
+}
 
 // Error out_of_range for a term that is not finite, of numbers that are.
 double require_no_overflow(double term);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double proportional_share = 0.15;  // of the draws
 constexpr double max_growth = 2;             // of the number of draws from one look to the next
-constexpr double draw_margin = 1.1;               // draws beyond those that the standard deviations so far ask for
+constexpr double draw_margin = 1.1;          // draws beyond those that the standard deviations so far ask for
 constexpr double worth_exhausting = 2.0 / 3; // of a stratum's members
 constexpr size_t max_neighbours = 6;         // on either side, strata whose variances stand for this one's
 constexpr size_t strata_per_neighbour = 10;  // few strata are not alike, and have more draws each

@@ -30,16 +30,12 @@ std::string value_text(double x, ValueKind kind) {
 
 // Describes the values of an axis as "x from 1 to 100".
 std::string range_text(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
-    const ValueKind kind = part == Part::value ? ValueKind::number : part == Part::x ? rows.shape().x : rows.shape().y;
-    const char* const name = part_names[static_cast<size_t>(part)];
+    const bool on_axis = part == Part::x || part == Part::y;
+    const ValueKind kind = on_axis ? rows.shape().axis(part).kind : ValueKind::number;
+    const char* const name = name_of(part);
     if (kind == ValueKind::category)
         return format("%s: %s", name, counted(rows.categories(part), "category", "categories").c_str());
-    ValueRange range;
-    for (const Layer& layer : layers)
-        for (const uint32_t row : layer.rows) {
-            context.worked(1);
-            if (rows.has(row, part)) range.add(rows.number(row, part));
-        }
+    const ValueRange range = range_of([=](const Mark&) { return bit(part); }, rows, layers, context);
     if (range.is_empty()) return "";
     return format("%s from %s to %s", name, value_text(range.low, kind).c_str(), value_text(range.high, kind).c_str());
 }
@@ -66,8 +62,7 @@ std::string describe_omissions(const Rows& rows) {
     std::string reasons;
     for (const auto& [what, count] : rows.flawed_rows()) {
         omitted += count;
-        reasons += format("%s%s is %s", reasons.empty() ? "" : ", ", part_names[static_cast<size_t>(what.first)],
-                          reason(what.second));
+        reasons += format("%s%s is %s", reasons.empty() ? "" : ", ", name_of(what.first), reason(what.second));
         if (rows.flawed_rows().size() > 1) reasons += format(" (%" PRIu64 ")", count);
     }
     if (omitted == 0) return "";
@@ -76,12 +71,9 @@ std::string describe_omissions(const Rows& rows) {
 
 std::string describe(const Canvas& canvas, std::span<const Layer> layers) {
     std::string text, drawn;
-    for (const Layer& layer : layers) {
-        const auto same = [&](const NamedMark& mark) { return mark.mark == layer.mark; };
-        const char* const name = std::find_if(std::begin(marks), std::end(marks), same)->name;
-        drawn +=
-            format("%s%s of %s", drawn.empty() ? "" : ", ", name, counted(layer.rows.size(), "row", "rows").c_str());
-    }
+    for (const Layer& layer : layers)
+        drawn += format("%s%s of %s", drawn.empty() ? "" : ", ", mark_names[layer.number],
+                        counted(layer.rows.size(), "row", "rows").c_str());
     add_sentence(text, layers.empty() ? "no rows" : drawn);
     if (canvas.rows.series_count() > 0) add_sentence(text, "series: " + series_text(canvas.rows));
     for (const Part part : {Part::x, Part::y, Part::value, Part::size})
@@ -90,7 +82,7 @@ std::string describe(const Canvas& canvas, std::span<const Layer> layers) {
     add_sentence(text, describe_omissions(canvas.rows));
     for (const auto& [what, count] : canvas.rows.flawed_values())
         add_sentence(text, format("%s without %s, which is %s", counted(count, "row", "rows").c_str(),
-                                  part_names[static_cast<size_t>(what.first)], reason(what.second)));
+                                  name_of(what.first), reason(what.second)));
     for (const auto& [what, count] : canvas.counts) add_sentence(text, format("%s: %" PRIu64, what.c_str(), count));
     if (canvas.unplaced_labels > 0) add_sentence(text, format("labels without room: %" PRIu64, canvas.unplaced_labels));
     return text;

@@ -10,28 +10,6 @@ constexpr double largest = 4e307, limit = 8e307; // of values and of ends: diffe
 
 constexpr double least = 1e-306; // of a logarithmic axis
 
-// The parts of a row that lie along the axis.
-std::span<const Part> parts_along(Part part, const Mark& mark) {
-    static constexpr Part x[] = {Part::x}, y[] = {Part::y, Part::lower, Part::upper};
-    static constexpr Part y_alone[] = {Part::y}, bounds[] = {Part::lower, Part::upper};
-    if (part == Part::x) return x;
-    if (&mark == &band_mark) return bounds;
-    return &mark == &heatmap_mark || &mark == &box_mark ? std::span<const Part>(y_alone) : y;
-}
-
-ValueRange extent_of(Part part, bool logarithmic, const Rows& rows, std::span<const Layer> layers,
-                     RunContext& context) {
-    ValueRange extent;
-    for (const Layer& layer : layers)
-        for (const Part along : parts_along(part, *layer.mark))
-            for (const uint32_t row : layer.rows) {
-                const double x = rows.number(row, along);
-                if (std::isfinite(x) && !(logarithmic && x <= 0)) extent.add(std::clamp(x, -largest, largest));
-                context.worked(1);
-            }
-    return extent;
-}
-
 // Widens the range by a share of its length to both sides.
 void widen(Domain& domain, double share) {
     if (domain.logarithmic) {
@@ -78,14 +56,14 @@ void widen_for_labels(Domain& domain) {
 }
 
 bool any(std::span<const Layer> layers, bool Mark::*has) {
-    return std::any_of(layers.begin(), layers.end(), [=](const Layer& layer) { return layer.mark->*has; });
+    return std::any_of(layers.begin(), layers.end(), [=](const Layer& layer) { return layer.mark().*has; });
 }
 
-// Makes room for half a row at both ends. Of marks that have a width along y, a heatmap alone.
+// Makes room for half a row at both ends, where rows take a share of the axis, and says whether they do.
 bool widen_for_rows(Part part, Domain& domain, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
     double share = -1;
     for (const Layer& layer : layers) {
-        if (!layer.mark->has_width || (part == Part::y && layer.mark != &heatmap_mark)) continue;
+        if (!(part == Part::x ? layer.mark().has_width : layer.mark().has_height)) continue;
         share = std::max(share, smallest_gap(rows, layer.rows, part, domain, context).value_or(0) / 2);
     }
     if (share >= 0) widen(domain, share);
@@ -95,21 +73,20 @@ bool widen_for_rows(Part part, Domain& domain, const Rows& rows, std::span<const
 } // namespace
 
 Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
-    const RowShape& shape = rows.shape();
-    Domain domain{part == Part::x ? shape.x : shape.y, part == Part::x ? shape.x_logarithmic : shape.y_logarithmic};
-    domain.whole = part == Part::x ? shape.x_whole : shape.y_whole;
+    Domain domain = rows.shape().axis(part);
     if (domain.kind == ValueKind::category) {
         domain.low = -0.5;
         domain.high = static_cast<double>(std::max<size_t>(rows.categories(part), 1)) - 0.5;
         return domain;
     }
-    const ValueRange extent = extent_of(part, domain.logarithmic, rows, layers, context);
+    const ValueRange extent = range_of([=](const Mark& mark) { return part == Part::x ? bit(Part::x) : mark.along_y; },
+                                       rows, layers, context, domain.logarithmic);
     if (extent.is_empty()) {
         domain.low = domain.logarithmic ? 0.1 : 0;
         return domain;
     }
-    domain.low = domain.logarithmic ? std::max(extent.low, least) : extent.low;
-    domain.high = std::max(extent.high, domain.low);
+    domain.low = std::clamp(extent.low, domain.logarithmic ? least : -largest, largest);
+    domain.high = std::max(std::min(extent.high, largest), domain.low);
     const bool linear_y = part == Part::y && domain.kind == ValueKind::number && !domain.logarithmic;
     const bool near_zero = domain.low > 0 && domain.low < 0.3 * domain.high && !any(layers, &Mark::coloured);
     if (linear_y && (any(layers, &Mark::from_zero) || near_zero)) {
@@ -126,16 +103,20 @@ Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, Run
     return domain;
 }
 
-std::optional<ValueRange> range_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
+ValueRange range_of(const std::function<Parts(const Mark&)>& parts_of, const Rows& rows, std::span<const Layer> layers,
+                    RunContext& context, bool positive) {
     ValueRange range;
-    for (const Layer& layer : layers) {
-        if (!layer.mark->coloured) continue;
-        for (const uint32_t row : layer.rows) {
-            if (rows.has(row, part)) range.add(rows.number(row, part));
-            context.worked(1);
+    for (const Layer& layer : layers)
+        for (size_t i = 0; i < number_parts; i++) {
+            const auto part = static_cast<Part>(i);
+            if ((parts_of(layer.mark()) & bit(part)) == 0) continue;
+            for (const uint32_t row : layer.rows) {
+                if (rows.has(row, part) && !(positive && rows.number(row, part) <= 0))
+                    range.add(rows.number(row, part));
+                context.worked(1);
+            }
         }
-    }
-    return range.is_empty() ? std::nullopt : std::optional(range);
+    return range;
 }
 
 } // namespace btml::plot

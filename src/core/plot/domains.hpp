@@ -3,17 +3,15 @@
 
 #include "core/plot/plot_options.hpp"
 
-namespace btml::plot {
+#include <functional>
 
-struct Layer {
-    const Mark* mark;
-    LayerRows rows;
-};
+namespace btml::plot {
 
 // Returns the range of an axis: part is x or y. Where there is nothing to show, 0 to 1.
 Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context);
 
-// Returns the range of column value or size over the rows of marks that look at it; nothing where there is none.
-std::optional<ValueRange> range_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context);
+// Returns the range of the numbers that rows have in the parts that parts_of(mark) says.
+ValueRange range_of(const std::function<Parts(const Mark&)>& parts_of, const Rows& rows, std::span<const Layer> layers,
+                    RunContext& context, bool positive = false);
 
 } // namespace btml::plot

@@ -24,16 +24,29 @@ void draw_swatch(uint32_t series, Swatch swatch, Point at, Canvas& canvas) {
     canvas.svg.put("</g>\n");
 }
 
+void put_name(const char* group, double x, double y, const std::string& text, Svg& svg) {
+    svg.put("<g class=\"", group, "\"><text class=\"name\" x=\"", x, "\" y=\"", y + 4, "\">", text, "</text></g>\n");
+}
+
+// Returns the largest of 1, 2 and 5 times a power of ten that is not above x.
+double round_below(double x) {
+    const double power = std::pow(10, std::floor(std::log10(x)));
+    for (const double digit : {5.0, 2.0})
+        if (digit * power <= x) return digit * power;
+    return power <= x ? power : power / 2; // logarithms are rounded
+}
+
 } // namespace
 
-Legend::Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, double width, RunContext& context) {
+Legend::Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, const std::optional<ValueRange>& sizes,
+               double width, RunContext& context) {
     std::vector<const Mark*> shown(rows.series_count(), nullptr);
     for (const Layer& layer : layers) {
-        if (coloured && layer.mark->coloured) continue;
+        if (coloured && layer.mark().coloured) continue;
         for (const uint32_t row : layer.rows) {
             context.worked(1);
             const uint32_t series = rows.text(row, Part::series);
-            if (series != no_text) shown[series] = layer.mark;
+            if (series != no_text) shown[series] = &layer.mark();
         }
     }
     for (uint32_t i = 0; i < shown.size(); i++) {
@@ -42,6 +55,10 @@ Legend::Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, d
         entries_.push_back({i, shown[i]->swatch, cut_to_width(name, name_font, std::min(max_name, width - 40)), 0, 0});
     }
     place(width);
+    const auto has_circles = [&](const Layer& layer) {
+        return layer.mark().sized && draws_circles(rows, layer.rows.size());
+    };
+    if (sizes && std::any_of(layers.begin(), layers.end(), has_circles)) add_circles(*sizes, width);
 }
 
 void Legend::place(double width) {
@@ -66,66 +83,47 @@ void Legend::place(double width) {
     }
 }
 
-double Legend::height() const {
-    return entries_.empty() ? 0 : (entries_.back().line + 1) * entry_height + 6;
-}
-
-void Legend::draw(double left, double top, Canvas& canvas) const {
-    if (entries_.empty()) return;
-    for (const Entry& entry : entries_) {
-        const double y = top + entry.line * entry_height + entry_height / 2;
-        draw_swatch(entry.series, entry.swatch, {left + entry.x, y}, canvas);
-        canvas.svg.put("<g class=\"ink\"><text class=\"name\" x=\"", left + entry.x + swatch_width, "\" y=\"", y + 4,
-                       "\">", escaped(entry.name), "</text></g>\n");
-    }
-    if (left_out_ == 0) return;
-    const double y = top + entries_.back().line * entry_height + entry_height / 2;
-    canvas.svg.put("<g class=\"muted\"><text class=\"name\" x=\"", left + end_, "\" y=\"", y + 4, "\">",
-                   format("and %zu more", left_out_), "</text></g>\n");
-}
-
-// Returns the largest of 1, 2 and 5 times a power of ten that is not above x.
-static double round_below(double x) {
-    const double power = std::pow(10, std::floor(std::log10(x)));
-    for (const double digit : {5.0, 2.0})
-        if (digit * power <= x) return digit * power;
-    return power <= x ? power : power / 2; // logarithms are rounded
-}
-
-SizeLegend::SizeLegend(const Rows& rows, std::span<const Layer> layers, const std::optional<ValueRange>& sizes,
-                       double width) {
+void Legend::add_circles(const ValueRange& sizes, double width) {
     constexpr double gap = 4, between = 14;
     constexpr size_t most = 3;
-    if (!sizes || sizes->low >= sizes->high || sizes->high <= 0) return;
-    const auto has_circles = [&](const Layer& layer) { return draws_circles(rows, layer.mark, layer.rows.size()); };
-    if (std::none_of(layers.begin(), layers.end(), has_circles)) return;
-    double size = sizes->high, room = width;
+    if (sizes.low >= sizes.high || sizes.high <= 0) return;
+    double size = sizes.high, room = width;
     for (size_t i = 0; i < most && std::isnormal(size); i++, size /= 4) { // half as wide
         size = round_below(size);
-        if (size < sizes->low) break;
+        if (size < sizes.low) break;
         const double radius = circle_radius(size, sizes);
         const std::string name = described_number(size);
         const double own = 2 * radius + gap + text_width(name, name_font) + between;
         if (own > room) break;
         room -= own;
-        entries_.push_back({radius, own, name});
+        circles_.push_back({radius, own, name});
     }
 }
 
-double SizeLegend::height() const {
-    return entries_.empty() ? 0 : std::max(entry_height, 2 * entries_[0].radius + 4) + 4;
+double Legend::height_of_series() const {
+    return entries_.empty() ? 0 : (entries_.back().line + 1) * entry_height + 6;
 }
 
-void SizeLegend::draw(double left, double top, Canvas& canvas) const {
-    if (entries_.empty()) return;
-    const double y = top + (height() - 4) / 2;
-    double x = left;
+double Legend::height_of_circles() const {
+    return circles_.empty() ? 0 : std::max(entry_height, 2 * circles_[0].radius + 4) + 4;
+}
+
+void Legend::draw(double left, double top, Canvas& canvas) const {
     for (const Entry& entry : entries_) {
-        canvas.svg.put("<g class=\"other\" fill=\"none\" stroke=\"currentColor\"><circle cx=\"", x + entry.radius,
-                       "\" cy=\"", y, "\" r=\"", entry.radius, "\"/></g>\n");
-        canvas.svg.put("<g class=\"ink\"><text class=\"name\" x=\"", x + 2 * entry.radius + 4, "\" y=\"", y + 4, "\">",
-                       escaped(entry.name), "</text></g>\n");
-        x += entry.width;
+        const double y = top + entry.line * entry_height + entry_height / 2;
+        draw_swatch(entry.series, entry.swatch, {left + entry.x, y}, canvas);
+        put_name("ink", left + entry.x + swatch_width, y, escaped(entry.name), canvas.svg);
+    }
+    if (left_out_ > 0)
+        put_name("muted", left + end_, top + entries_.back().line * entry_height + entry_height / 2,
+                 format("and %zu more", left_out_), canvas.svg);
+    const double y = top + height_of_series() + (height_of_circles() - 4) / 2;
+    double x = left;
+    for (const Circle& circle : circles_) {
+        canvas.svg.put("<g class=\"other\" fill=\"none\" stroke=\"currentColor\"><circle cx=\"", x + circle.radius,
+                       "\" cy=\"", y, "\" r=\"", circle.radius, "\"/></g>\n");
+        put_name("ink", x + 2 * circle.radius + 4, y, escaped(circle.name), canvas.svg);
+        x += circle.width;
     }
 }
 

@@ -8,10 +8,11 @@ namespace btml::plot {
 
 class Legend {
   public:
-    // Places the series in lines of that width.
-    Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, double width, RunContext& context);
+    // Places the series in lines of that width, and below them circles of a few round sizes.
+    Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, const std::optional<ValueRange>& sizes,
+           double width, RunContext& context);
 
-    double height() const;
+    double height() const { return height_of_series() + height_of_circles(); }
     void draw(double left, double top, Canvas& canvas) const;
 
   private:
@@ -21,27 +22,19 @@ class Legend {
         std::string name;
         double x, line;
     };
-    void place(double width);
-
-    std::vector<Entry> entries_;
-    size_t left_out_ = 0;
-    double end_ = 0; // of the last entry
-};
-
-// Circles of a few round sizes.
-class SizeLegend {
-  public:
-    SizeLegend(const Rows& rows, std::span<const Layer> layers, const std::optional<ValueRange>& sizes, double width);
-
-    double height() const; // 0 where no circle differs from another
-    void draw(double left, double top, Canvas& canvas) const;
-
-  private:
-    struct Entry {
+    struct Circle {
         double radius, width;
         std::string name;
     };
-    std::vector<Entry> entries_; // the largest first
+    void place(double width);
+    void add_circles(const ValueRange& sizes, double width);
+    double height_of_series() const;
+    double height_of_circles() const; // 0 where no circle differs from another
+
+    std::vector<Entry> entries_;
+    size_t left_out_ = 0;
+    double end_ = 0;              // of the last entry
+    std::vector<Circle> circles_; // the largest first
 };
 
 // Returns how wide a bar of so many pixels is that shows the colours of values; 0 where there is none.

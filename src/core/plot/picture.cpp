@@ -48,21 +48,29 @@ std::vector<Layer> layers_of(const Rows& rows, const Buffer<uint32_t>& order, Ru
     for (size_t begin = 0, end; begin < order.size(); begin = end) {
         const uint8_t mark = rows.mark(order[begin]);
         for (end = begin; end < order.size() && rows.mark(order[end]) == mark; end++) context.worked(1);
-        layers.push_back({marks[mark].mark, order.span().subspan(begin, end - begin)});
+        layers.push_back({mark, order.span().subspan(begin, end - begin)});
     }
     return layers;
 }
 
 std::vector<std::string> category_names(Part part, const Rows& rows) {
     std::vector<std::string> names;
-    if ((part == Part::x ? rows.shape().x : rows.shape().y) != ValueKind::category) return names;
+    if (rows.shape().axis(part).kind != ValueKind::category) return names;
     for (uint32_t i = 0; i < rows.categories(part); i++) names.push_back(clean_text(rows.category_text(part, i)));
     return names;
 }
 
 bool is_flipped(const Rows& rows, std::span<const Layer> layers) {
-    if (rows.shape().x != ValueKind::category) return false;
-    return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.mark->horizontal; });
+    if (rows.shape().x.kind != ValueKind::category) return false;
+    return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.mark().horizontal; });
+}
+
+// Returns the range of a column over the rows of marks that look at it; nothing where there is none.
+std::optional<ValueRange> values_of(Part part, bool Mark::*looks, const Rows& rows, std::span<const Layer> layers,
+                                    RunContext& context) {
+    const ValueRange range =
+        range_of([=](const Mark& mark) { return mark.*looks ? bit(part) : 0; }, rows, layers, context);
+    return range.is_empty() ? std::nullopt : std::optional(range);
 }
 
 std::string digest(std::string_view text) {
@@ -86,13 +94,12 @@ class Picture {
           order_(in_order(rows, context)),
           layers_(layers_of(rows, order_, context)),
           flipped_(is_flipped(rows, layers_)),
-          values_(range_of(Part::value, rows, layers_, context)),
+          values_(values_of(Part::value, &Mark::coloured, rows, layers_, context)),
           x_(domain_of(Part::x, rows, layers_, context), flipped_, category_names(Part::x, rows)),
           y_(domain_of(Part::y, rows, layers_, context), !flipped_, category_names(Part::y, rows)),
           title_(wrapped(clean_text(options.title), title_font * bold, options.width - 2 * margin, 2)),
-          legend_(rows, layers_, values_.has_value(), options.width - 2 * margin, context),
-          sizes_(range_of(Part::size, rows, layers_, context)),
-          size_legend_(rows, layers_, sizes_, options.width - 2 * margin),
+          sizes_(values_of(Part::size, &Mark::sized, rows, layers_, context)),
+          legend_(rows, layers_, values_.has_value(), sizes_, options.width - 2 * margin, context),
           omissions_(describe_omissions(rows)) {}
 
     std::string draw() {
@@ -103,9 +110,9 @@ class Picture {
         x_.draw_grid(frame, frame.x, canvas.svg);
         y_.draw_grid(frame, frame.y, canvas.svg);
         for (const Layer& layer : layers_)
-            if (layer.mark->draw_below) layer.mark->draw_below(layer.rows, canvas);
+            if (layer.mark().draw_below) layer.mark().draw_below(layer.rows, canvas);
         for (size_t i = 0; i < layers_.size(); i++) {
-            layers_[i].mark->draw(layers_[i].rows, canvas);
+            layers_[i].mark().draw(layers_[i].rows, canvas);
             context_.progress("drawing", i + 1, layers_.size());
         }
         draw_axes(canvas);
@@ -123,13 +130,115 @@ class Picture {
     const std::string& horizontal_name() const { return flipped_ ? name_of_y_ : name_of_x_; }
     const std::string& vertical_name() const { return flipped_ ? name_of_x_ : name_of_y_; }
 
-    Frame lay_out();
-    std::string with_date(const std::string& label, const Axis& axis) const;
-    Scale scale_of(const Axis& axis, bool is_vertical, const Frame& frame) const;
-    void draw_paper(Canvas& canvas) const;
-    void draw_axes(Canvas& canvas);
-    void draw_names(Canvas& canvas) const;
-    std::string assemble(const Canvas& canvas) const;
+    // The axes' labels take room from each other: the vertical axis is laid out for a height that may still shrink a
+    // little.
+    Frame lay_out() {
+        const double width = options_.width, height = options_.height;
+        title_height_ = title_[0].empty() ? 0 : title_line * static_cast<double>(title_.size()) + 4;
+        const double top = margin + title_height_ + legend_.height();
+        const double below = margin - 4 + (omissions_.empty() ? 0 : footnote_line);
+        name_of_x_ = options_.x_label;
+        name_of_y_ = options_.y_label;
+        double bottom = height - below - 24 - name_line, left = margin, right = width - margin;
+        for (int round = 0; round < 3; round++) {
+            vertical().fit(std::max(bottom - top, 20.0), 0.4 * width);
+            const double names = margin + (vertical_name().empty() ? 0 : name_line);
+            left = std::max(names + vertical().thickness(), margin + horizontal().overhang_before());
+            const double beside = colour_bar_width(values_, bottom - top);
+            right = width - margin - std::max(beside, horizontal().overhang_after());
+            horizontal().fit(std::max(right - left, 20.0), 0.35 * height);
+            name_of_x_ = with_date(options_.x_label, x_);
+            name_of_y_ = with_date(options_.y_label, y_);
+            bottom = height - below - horizontal().thickness() - (horizontal_name().empty() ? 0 : name_line);
+        }
+        const Domain none;
+        Frame frame{
+            left,    top, std::max(right, left + 20), std::max(bottom, top + 20), Scale(none, 0, 1), Scale(none, 0, 1),
+            flipped_};
+        frame.x = scale_of(x_, flipped_, frame);
+        frame.y = scale_of(y_, !flipped_, frame);
+        return frame;
+    }
+
+    // Returns an axis' label with the date that the labels of its ticks leave out.
+    std::string with_date(const std::string& label, const Axis& axis) const {
+        if (axis.domain().kind != ValueKind::time || layers_.empty()) return label;
+        const std::string date = date_context(axis.domain().low, axis.domain().high, axis.ticks());
+        return label + (label.empty() || date.empty() ? "" : ", ") + date;
+    }
+
+    // Numbers grow upwards, categories are read from the top.
+    Scale scale_of(const Axis& axis, bool is_vertical, const Frame& frame) const {
+        if (!is_vertical) return {axis.domain(), frame.left, frame.right};
+        if (axis.domain().kind == ValueKind::category) return {axis.domain(), frame.top, frame.bottom};
+        return {axis.domain(), frame.bottom, frame.top};
+    }
+
+    void draw_paper(Canvas& canvas) const {
+        canvas.svg.put("<rect class=\"paper\" width=\"", options_.width, "\" height=\"", options_.height, "\"/>\n");
+        canvas.svg.put("<g class=\"ink\">\n");
+        for (size_t i = 0; i < title_.size() && title_height_ > 0; i++)
+            canvas.svg.put("<text class=\"title\" x=\"", margin, "\" y=\"",
+                           margin + 13 + title_line * static_cast<double>(i), "\">", escaped(title_[i]), "</text>\n");
+        canvas.svg.put("</g>\n");
+        legend_.draw(margin, margin + title_height_ - 2, canvas);
+    }
+
+    void draw_axes(Canvas& canvas) {
+        const Frame& frame = canvas.frame;
+        canvas.svg.put("<g class=\"muted\"><path d=\"");
+        const bool base_inside = !layers_.empty() && y_.domain().kind == ValueKind::number &&
+                                 !y_.domain().logarithmic && y_.domain().low < 0 && y_.domain().high > 0;
+        const bool category_y = y_.domain().kind == ValueKind::category;
+        const double base = base_inside ? frame.y.base() : category_y ? frame.y.end() : frame.y.begin();
+        const double x_begin = frame.x.begin(), x_end = frame.x.end();
+        canvas.svg.put_point('M', frame.place(x_begin, base)).put_point('L', frame.place(x_end, base));
+        canvas.svg.put("\"/></g>\n");
+        if (!layers_.empty()) {
+            x_.draw_labels(frame, frame.x, canvas.svg);
+            y_.draw_labels(frame, frame.y, canvas.svg);
+        }
+        draw_colour_bar(values_, frame.right, frame.top, frame.bottom - frame.top, canvas.svg);
+        draw_names(canvas);
+    }
+
+    void draw_names(Canvas& canvas) const {
+        const Frame& frame = canvas.frame;
+        const double middle = (frame.left + frame.right) / 2, centre = (frame.top + frame.bottom) / 2;
+        const double footnote = omissions_.empty() ? 0 : footnote_line;
+        canvas.svg.put("<g class=\"ink\" text-anchor=\"middle\">\n");
+        if (!horizontal_name().empty()) {
+            const std::string name = cut_to_width(clean_text(horizontal_name()), name_font, frame.right - frame.left);
+            canvas.svg.put("<text class=\"name\" x=\"", middle, "\" y=\"", options_.height - footnote - margin + 2,
+                           "\">", escaped(name), "</text>\n");
+        }
+        if (!vertical_name().empty()) {
+            const std::string name = cut_to_width(clean_text(vertical_name()), name_font, frame.bottom - frame.top);
+            canvas.svg.put("<text class=\"name\" transform=\"translate(", margin + 10, ' ', centre, ") rotate(-90)\">",
+                           escaped(name), "</text>\n");
+        }
+        canvas.svg.put("</g>\n");
+        if (omissions_.empty()) return;
+        canvas.svg.put("<g class=\"muted\"><text x=\"", margin, "\" y=\"", options_.height - 9, "\">",
+                       escaped(cut_to_width(omissions_, tick_font, options_.width - 2 * margin)), "</text></g>\n");
+    }
+
+    std::string assemble(const Canvas& canvas) const {
+        const std::string title = escaped(options_.title.empty() ? "y by x" : clean_text(options_.title));
+        const std::string description = escaped(describe(canvas, layers_));
+        const std::string id =
+            digest(format("%s|%s|%d|%d|", title.c_str(), description.c_str(), options_.width, options_.height) +
+                   digest(canvas.svg.text()));
+        const Reservation held(context_.memory(), "a picture", canvas.svg.text().size() + 8192);
+        std::string svg =
+            format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"btml-plot\" width=\"%d\" height=\"%d\" "
+                   "viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"title-%s desc-%s\">\n",
+                   options_.width, options_.height, options_.width, options_.height, id.c_str(), id.c_str());
+        svg += "<title id=\"title-" + id + "\">" + title + "</title>\n<desc id=\"desc-" + id + "\">" + description +
+               "</desc>\n<style>" + style_sheet() + "</style>\n";
+        svg += canvas.svg.text();
+        return svg + "</svg>";
+    }
 
     const Rows& rows_;
     const Options& options_;
@@ -140,123 +249,12 @@ class Picture {
     const std::optional<ValueRange> values_;
     Axis x_, y_;
     const std::vector<std::string> title_;
-    const Legend legend_;
     const std::optional<ValueRange> sizes_;
-    const SizeLegend size_legend_;
+    const Legend legend_;
     const std::string omissions_;
     std::string name_of_x_, name_of_y_;
     double title_height_ = 0;
 };
-
-// Returns an axis' label with the date that the labels of its ticks leave out.
-std::string Picture::with_date(const std::string& label, const Axis& axis) const {
-    if (axis.domain().kind != ValueKind::time || layers_.empty()) return label;
-    const std::string date = date_context(axis.domain().low, axis.domain().high, axis.ticks());
-    return label + (label.empty() || date.empty() ? "" : ", ") + date;
-}
-
-// The axes' labels take room from each other: the vertical axis is laid out for a height that may still shrink a
-// little.
-Frame Picture::lay_out() {
-    const double width = options_.width, height = options_.height;
-    title_height_ = title_[0].empty() ? 0 : title_line * static_cast<double>(title_.size()) + 4;
-    const double top = margin + title_height_ + legend_.height() + size_legend_.height();
-    const double below = margin - 4 + (omissions_.empty() ? 0 : footnote_line);
-    name_of_x_ = options_.x_label;
-    name_of_y_ = options_.y_label;
-    double bottom = height - below - 24 - name_line, left = margin, right = width - margin;
-    for (int round = 0; round < 3; round++) {
-        vertical().fit(std::max(bottom - top, 20.0), 0.4 * width);
-        const double names = margin + (vertical_name().empty() ? 0 : name_line);
-        left = std::max(names + vertical().thickness(), margin + horizontal().overhang_before());
-        const double beside = colour_bar_width(values_, bottom - top);
-        right = width - margin - std::max(beside, horizontal().overhang_after());
-        horizontal().fit(std::max(right - left, 20.0), 0.35 * height);
-        name_of_x_ = with_date(options_.x_label, x_);
-        name_of_y_ = with_date(options_.y_label, y_);
-        bottom = height - below - horizontal().thickness() - (horizontal_name().empty() ? 0 : name_line);
-    }
-    const Domain none;
-    Frame frame{
-        left,    top, std::max(right, left + 20), std::max(bottom, top + 20), Scale(none, 0, 1), Scale(none, 0, 1),
-        flipped_};
-    frame.x = scale_of(x_, flipped_, frame);
-    frame.y = scale_of(y_, !flipped_, frame);
-    return frame;
-}
-
-// Numbers grow upwards, categories are read from the top.
-Scale Picture::scale_of(const Axis& axis, bool is_vertical, const Frame& frame) const {
-    if (!is_vertical) return {axis.domain(), frame.left, frame.right};
-    if (axis.domain().kind == ValueKind::category) return {axis.domain(), frame.top, frame.bottom};
-    return {axis.domain(), frame.bottom, frame.top};
-}
-
-void Picture::draw_paper(Canvas& canvas) const {
-    canvas.svg.put("<rect class=\"paper\" width=\"", options_.width, "\" height=\"", options_.height, "\"/>\n");
-    canvas.svg.put("<g class=\"ink\">\n");
-    for (size_t i = 0; i < title_.size() && title_height_ > 0; i++)
-        canvas.svg.put("<text class=\"title\" x=\"", margin, "\" y=\"",
-                       margin + 13 + title_line * static_cast<double>(i), "\">", escaped(title_[i]), "</text>\n");
-    canvas.svg.put("</g>\n");
-    legend_.draw(margin, margin + title_height_ - 2, canvas);
-    size_legend_.draw(margin, margin + title_height_ - 2 + legend_.height(), canvas);
-}
-
-void Picture::draw_axes(Canvas& canvas) {
-    const Frame& frame = canvas.frame;
-    canvas.svg.put("<g class=\"muted\"><path d=\"");
-    const bool base_inside = !layers_.empty() && y_.domain().kind == ValueKind::number && !y_.domain().logarithmic &&
-                             y_.domain().low < 0 && y_.domain().high > 0;
-    const bool category_y = y_.domain().kind == ValueKind::category;
-    const double base = base_inside ? frame.y.base() : category_y ? frame.y.end() : frame.y.begin();
-    const double x_begin = frame.x.begin(), x_end = frame.x.end();
-    canvas.svg.put_point('M', frame.place(x_begin, base)).put_point('L', frame.place(x_end, base));
-    canvas.svg.put("\"/></g>\n");
-    if (!layers_.empty()) {
-        x_.draw_labels(frame, frame.x, canvas.svg);
-        y_.draw_labels(frame, frame.y, canvas.svg);
-    }
-    draw_colour_bar(values_, frame.right, frame.top, frame.bottom - frame.top, canvas.svg);
-    draw_names(canvas);
-}
-
-void Picture::draw_names(Canvas& canvas) const {
-    const Frame& frame = canvas.frame;
-    const double middle = (frame.left + frame.right) / 2, centre = (frame.top + frame.bottom) / 2;
-    const double footnote = omissions_.empty() ? 0 : footnote_line;
-    canvas.svg.put("<g class=\"ink\" text-anchor=\"middle\">\n");
-    if (!horizontal_name().empty()) {
-        const std::string name = cut_to_width(clean_text(horizontal_name()), name_font, frame.right - frame.left);
-        canvas.svg.put("<text class=\"name\" x=\"", middle, "\" y=\"", options_.height - footnote - margin + 2, "\">",
-                       escaped(name), "</text>\n");
-    }
-    if (!vertical_name().empty()) {
-        const std::string name = cut_to_width(clean_text(vertical_name()), name_font, frame.bottom - frame.top);
-        canvas.svg.put("<text class=\"name\" transform=\"translate(", margin + 10, ' ', centre, ") rotate(-90)\">",
-                       escaped(name), "</text>\n");
-    }
-    canvas.svg.put("</g>\n");
-    if (omissions_.empty()) return;
-    canvas.svg.put("<g class=\"muted\"><text x=\"", margin, "\" y=\"", options_.height - 9, "\">",
-                   escaped(cut_to_width(omissions_, tick_font, options_.width - 2 * margin)), "</text></g>\n");
-}
-
-std::string Picture::assemble(const Canvas& canvas) const {
-    const std::string title = escaped(options_.title.empty() ? "y by x" : clean_text(options_.title));
-    const std::string description = escaped(describe(canvas, layers_));
-    const std::string id =
-        digest(format("%s|%s|%d|%d|", title.c_str(), description.c_str(), options_.width, options_.height) +
-               digest(canvas.svg.text()));
-    const Reservation held(context_.memory(), "a picture", canvas.svg.text().size() + 8192);
-    std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"btml-plot\" width=\"%d\" height=\"%d\" "
-                             "viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"title-%s desc-%s\">\n",
-                             options_.width, options_.height, options_.width, options_.height, id.c_str(), id.c_str());
-    svg += "<title id=\"title-" + id + "\">" + title + "</title>\n<desc id=\"desc-" + id + "\">" + description +
-           "</desc>\n<style>" + style_sheet() + "</style>\n";
-    svg += canvas.svg.text();
-    return svg + "</svg>";
-}
 
 } // namespace
 

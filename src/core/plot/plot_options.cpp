@@ -2,10 +2,14 @@
 
 namespace btml::plot {
 
-static constexpr ForeignName foreign_marks[] = {
-    {"scatter", "point"}, {"points", "point"},   {"circle", "point"}, {"hist", "bar"},     {"histogram", "bar"},
-    {"column", "bar"},    {"barh", "bar"},       {"boxplot", "box"},  {"rect", "heatmap"}, {"lines", "line"},
-    {"ribbon", "band"},   {"errorbar", "point"}, {"steps", "step"},   {"tile", "heatmap"},
+static constexpr OtherNames foreign_marks[] = {
+    {"point", {"scatter", "points", "circle", "errorbar"}},
+    {"bar", {"hist", "histogram", "column", "barh"}},
+    {"box", {"boxplot"}},
+    {"heatmap", {"rect", "tile"}},
+    {"line", {"lines"}},
+    {"band", {"ribbon"}},
+    {"step", {"steps"}},
 };
 
 static constexpr Option<Options> options[] = {

@@ -1,7 +1,7 @@
 // How far off a model's predictions are: z = (y − prediction)/deviation of rows that it was not trained on, in their
 // order, from which quantiles of an observation follow.
 //
-// Of n exchangeable rows that nothing was chosen by, and one more, all ranks are equally likely: the one more is at
+// One more row has every rank with the same probability beside n exchangeable rows that nothing was chosen by: it is at
 // most the k-th smallest of the n with probability k/(n + 1) or more, whatever the distribution and the model (Vovk,
 // Gammerman, Shafer: Algorithmic Learning in a Random World; Lei et al.: Distribution-Free Predictive Inference for
 // Regression, 2018).

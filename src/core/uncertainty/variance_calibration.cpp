@@ -21,7 +21,7 @@ constexpr Taken all_rows{HUGE_VAL, SIZE_MAX};
 class NormalLikelihood {
   public:
     NormalLikelihood(std::span<const double> errors, std::span<const double> deviations, const Taken& taken,
-               RunContext& context)
+                     RunContext& context)
         : errors_(errors), deviations_(deviations), taken_(taken), context_(context) {
         for_rows([&](size_t) { rows_++; });
         for_rows([&](size_t i) { unit_ = std::max(unit_, std::fabs(errors[i])); });

@@ -11,7 +11,8 @@ using boosting::BinnedData;
 using boosting::Training;
 using boosting::TrainingRows;
 
-BoostedScorer::BoostedScorer(Dataset dataset, const Folds& folds, std::vector<boosting::Options> trials, RunContext& context)
+BoostedScorer::BoostedScorer(Dataset dataset, const Folds& folds, std::vector<boosting::Options> trials,
+                             RunContext& context)
     : context_(context), team_(context), dataset_(std::move(dataset)), folds_(folds), trials_(std::move(trials)) {
     for (const boosting::Options& options : trials_) boosting::check_options(dataset_, options);
     require_memory();

@@ -41,7 +41,7 @@ void check_trained(const Dataset& dataset, const Folds& folds, const LabelCounts
                             other_folds);
 }
 
-// Of two labels, areas under curves take rows of both, or of the second.
+// Areas under curves take rows of both of two labels, or of the second.
 void check_scored(const Dataset& dataset, const Folds& folds, const LabelCounts& counts, HoldoutMetric metric) {
     const bool is_auc = metric == HoldoutMetric::auc;
     if (!is_auc && metric != HoldoutMetric::average_precision) return;

@@ -21,7 +21,7 @@ struct ProgressSlot {
     char function[48], phase[48]; // function is empty until the owner has filled the slot
     int64 done, total;
     TimestampTz started;
-    // Of what is measured of the call: the part that was done when it was seen first, and now; negative: nothing is.
+    // The part of what is measured that was done when the call was seen first, and now; negative: nothing is measured.
     double first_fraction, fraction;
     TimestampTz first_seen, last_moved;
 };

@@ -10,23 +10,29 @@ extern "C" {
 
 namespace btml::pg {
 
-void begin_subtransaction();
-// Ends it by this function of PostgreSQL; memory, owner: those of before it.
-void end_subtransaction(void (*end)(), MemoryContext memory, ResourceOwner owner);
-
 // Runs work(), which returns a value, in a subtransaction that an exception rolls back on its way. Who is outside may
 // end a PgError there.
 template <class Work>
 auto in_subtransaction(const Work& work) {
     const MemoryContext memory = CurrentMemoryContext;
     const ResourceOwner owner = CurrentResourceOwner;
-    begin_subtransaction();
+    pg_call([=] {
+        BeginInternalSubTransaction(nullptr);
+        MemoryContextSwitchTo(memory);
+    });
+    const auto end_by = [=](void (*end)()) {
+        pg_call([=] {
+            end();
+            MemoryContextSwitchTo(memory);
+            CurrentResourceOwner = owner;
+        });
+    };
     try {
         auto result = work();
-        end_subtransaction(ReleaseCurrentSubTransaction, memory, owner);
+        end_by(ReleaseCurrentSubTransaction);
         return result;
     } catch (...) {
-        end_subtransaction(RollbackAndReleaseCurrentSubTransaction, memory, owner);
+        end_by(RollbackAndReleaseCurrentSubTransaction);
         throw;
     }
 }

@@ -145,12 +145,7 @@ BTML_FUNCTION(btml_to_lightgbm) {
     BackendContext context("to_lightgbm");
     StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model = boosted_trees(stored, "to_lightgbm", "btml.predict predicts with any model.");
-    const Buffer<char> text = write_lightgbm(model, context);
-    if (text.size() > MaxAllocSize - VARHDRSZ)
-        throw Error(ErrorCode::limit_exceeded, format("the text of the model has %zu bytes, a text may have %zu",
-                                                      text.size(), size_t{MaxAllocSize - VARHDRSZ}));
-    const Reservation counted(context.memory(), "the text of a model", text.size());
-    return text_datum({text.data(), text.size()});
+    return long_text_datum(write_lightgbm(model, context), "the text of the model", context);
 }
 
 } // namespace btml::pg

@@ -13,14 +13,11 @@ namespace btml::pg {
 namespace {
 
 std::vector<Timing> decode_timings(std::span<const std::byte> note) {
-    std::vector<Timing> timings;
-    if (note.empty()) return timings;
+    if (note.empty()) return {};
     Reader reader(note);
-    const size_t count = reader.get_count(sizeof(uint32_t) + sizeof(double));
-    for (size_t i = 0; i < count; i++) {
-        std::string phase = reader.get_string();
-        timings.push_back({std::move(phase), reader.get_finite()});
-    }
+    std::vector<Timing> timings = reader.get_list(reader.get_count(sizeof(uint32_t) + sizeof(double)), [&] {
+        return Timing{reader.get_string(), reader.get_finite()};
+    });
     reader.finish();
     return timings;
 }
@@ -58,14 +55,14 @@ Reservation reserve_value(Datum value, RunContext& context) {
 // Names and labels leave as text, so they must be text in the encoding of this database.
 template <class Model>
 void check_texts(const Model& model, RunContext& context) {
-    require_valid_text(model.target);
-    require_valid_text(model.strategy);
-    require_valid_text(model.strategy_reason);
+    check_stored_text(model.target);
+    check_stored_text(model.strategy);
+    check_stored_text(model.strategy_reason);
     for (const Feature& feature : model.features) {
-        require_valid_text(feature.name);
-        require_valid_text(feature.type);
+        check_stored_text(feature.name);
+        check_stored_text(feature.type);
         for (const std::string& category : feature.categories) {
-            require_valid_text(category);
+            check_stored_text(category);
             context.worked(category.size());
         }
     }
@@ -74,10 +71,10 @@ void check_texts(const Model& model, RunContext& context) {
 void check_labels(const gp::Model&) {}
 
 void check_labels(const boosting::Model& model) {
-    for (const std::string& label : model.labels) require_valid_text(label);
+    for (const std::string& label : model.labels) check_stored_text(label);
     if (!model.imported) return;
-    require_valid_text(model.imported->library);
-    require_valid_text(model.imported->objective);
+    check_stored_text(model.imported->library);
+    check_stored_text(model.imported->objective);
 }
 
 // Validates bytes from outside and makes a value of them.
@@ -118,11 +115,10 @@ template <class Model>
 Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& timings, RunContext& context) {
     Writer payload(context), note(context);
     encode(model, payload);
-    note.put_count(timings.size());
-    for (const Timing& timing : timings) {
+    note.put_list(timings, [&](const Timing& timing) {
         note.put(std::string_view(timing.phase));
         note.put(timing.seconds);
-    }
+    });
     const Writer envelope = make_envelope(kind, digest_of(payload.bytes()), payload.bytes(), note.bytes(), context);
     require_readable(envelope.bytes());
     const Reservation value(context.memory(), "the bytes of a model", envelope.bytes().size());

@@ -8,20 +8,20 @@ namespace btml::pg {
 
 namespace {
 
-// Functions of boosted trees by the name in errors.
+// Returns the model's trees; the function is what errors name.
 boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
     if (cached.model->trees) return *cached.model->trees;
     refuse_gaussian_process(function);
 }
 
-// Those of a model with one score.
+// Returns the trees of a model with one score.
 boosting::Predictor& single_score(CachedModel& cached, const char* function, const char* instead) {
     boosting::Predictor& trees = trees_of(cached, function);
     if (!boosting::has_scores_by_label(trees.link())) return trees;
     refuse_several_scores(function, instead);
 }
 
-// Those of a model with labels.
+// Returns the trees of a model with labels.
 boosting::Predictor& with_labels(CachedModel& cached, const char* function) {
     boosting::Predictor& trees = trees_of(cached, function);
     if (!cached.model->labels.empty()) return trees;

@@ -9,12 +9,19 @@ namespace btml::pg {
 namespace {
 
 // Says more of a feature.
-using AddFacts = std::function<void(size_t feature)>;
+void add_facts(JsonWriter& json, const boosting::Model& model, size_t feature) {
+    if (model.offset == static_cast<int32_t>(feature)) json.add_json("offset", "true");
+    if (!model.directions.empty() && model.directions[feature] != 0)
+        json.add("direction", model.directions[feature] > 0 ? "increasing" : "decreasing");
+}
 
-void add_features(JsonWriter& json, const std::vector<Feature>& features, const AddFacts& add_facts) {
+void add_facts(JsonWriter&, const gp::Model&, size_t) {}
+
+template <class Model>
+void add_features(JsonWriter& json, const Model& model) {
     json.begin_array("features");
-    for (size_t i = 0; i < features.size(); i++) {
-        const Feature& feature = features[i];
+    for (size_t i = 0; i < model.features.size(); i++) {
+        const Feature& feature = model.features[i];
         json.begin_object();
         json.add("name", feature.name);
         json.add("type", feature.type);
@@ -23,22 +30,10 @@ void add_features(JsonWriter& json, const std::vector<Feature>& features, const 
             for (const std::string& category : feature.categories) json.add_item(category);
             json.end_array();
         }
-        add_facts(i);
+        add_facts(json, model, i);
         json.end_object();
     }
     json.end_array();
-}
-
-void add_features(JsonWriter& json, const gp::Model& model) {
-    add_features(json, model.features, [](size_t) {});
-}
-
-void add_features(JsonWriter& json, const boosting::Model& model) {
-    add_features(json, model.features, [&](size_t i) {
-        if (model.offset == static_cast<int32_t>(i)) json.add_json("offset", "true");
-        if (!model.directions.empty() && model.directions[i] != 0)
-            json.add("direction", model.directions[i] > 0 ? "increasing" : "decreasing");
-    });
 }
 
 void add_metrics(JsonWriter& json, const boosting::Model& model) {
@@ -186,18 +181,12 @@ void add_calibration(JsonWriter& json, const std::optional<uncertainty::Calibrat
     json.end_object();
 }
 
-void add_sample(JsonWriter& json, const boosting::Model& model) {
-    if (!model.sample) return;
-    json.add_json("join_rows", decimal(model.sample->join_rows));
-    json.add("sample_rows", model.sample->sample_rows);
-}
-
-void add_sample(JsonWriter&, const gp::Model&) {}
-
 void begin(JsonWriter& json, const boosting::Model& model) {
     json.add("kind", "boosted_trees");
-    json.add("format", static_cast<int>(model_format));
-    json.add("target", model.target);
+    if (model.sample) {
+        json.add_json("join_rows", decimal(model.sample->join_rows));
+        json.add("sample_rows", model.sample->sample_rows);
+    }
     if (model.scores() == 1) {
         json.add("base", model.bases[0]);
     } else {
@@ -217,8 +206,6 @@ void begin(JsonWriter& json, const boosting::Model& model) {
 
 void begin(JsonWriter& json, const gp::Model& model) {
     json.add("kind", "gaussian_process");
-    json.add("format", static_cast<int>(model_format));
-    json.add("target", model.target);
     json.add("base", model.centre);
     json.add("scale", model.scale);
 }
@@ -228,12 +215,13 @@ Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunCo
     JsonWriter json(context);
     json.begin_object();
     begin(json, model);
+    json.add("format", model_format);
+    json.add("target", model.target);
     add_features(json, model);
     add_params(json, model);
     json.add("rows", model.rows);
     json.add("holdout_rows", model.holdout_rows);
     json.add("rows_skipped", model.rows_skipped);
-    add_sample(json, model);
     add_metrics(json, model);
     add_calibration(json, model.calibration);
     json.add("strategy", model.strategy);

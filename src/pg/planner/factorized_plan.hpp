@@ -87,7 +87,7 @@ double message_memory();
 // Returns the setting that gives messages more memory.
 const char* message_memory_setting();
 
-// Of the memory for messages, what the rows of a scan may take that wait for other tables with the same rows.
+// The part of the memory for messages that rows of a scan may take while they wait for other tables with the same rows.
 constexpr double waiting_share = 0.25;
 
 // Holds a plan with what the planner asks to know of it.

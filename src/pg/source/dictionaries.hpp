@@ -44,8 +44,8 @@ class KeyDictionary {
     size_t size() const;
     // Inside pg_call only: may ereport.
     relational::Key number(Datum value, Oid type);
-    // Inside pg_call only: the value of a key, of a type that compares as the keys do, in the current memory context.
-    // Of kind bytes.
+    // Inside pg_call only: the value of a key of kind bytes, of a type that compares as the keys do, in the current
+    // memory context.
     Datum value(relational::Key key, Oid type) const;
     // The value of a key of kind generic, which lasts as long as the dictionary.
     Datum generic_value(relational::Key key) const { return generic_->values()[key]; }

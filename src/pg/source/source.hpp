@@ -42,8 +42,8 @@ struct LoadedSource {
     std::vector<relational::ColumnRef> places; // one for each request; of a column kept as it is, that of KeptRows
     std::vector<relational::ColumnRef> totals; // one for each total of grouped relations, in their order
     std::vector<std::unique_ptr<KeyDictionary>> group_values; // for requests of groups, in their order
-    // By table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers of its
-    // rows there; the row that stands for "no match" in a left join is the last.
+    // One for each table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers
+    // of its rows there; the row that stands for "no match" in a left join is the last.
     std::vector<std::unique_ptr<KeptRows>> kept;
     std::vector<Timing> timings; // of reading the tables and of joining them
 };

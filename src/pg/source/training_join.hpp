@@ -14,7 +14,7 @@ struct TrainingRequest {
     std::vector<std::string> categorical;
     std::optional<std::string> holdout, weight;
     bool verbose = false;
-    // Of fits that have these arguments.
+    // These are arguments of some fits alone.
     std::optional<std::string> offset, query;
     std::vector<std::string> increasing, decreasing;
     std::vector<std::string> exclude;

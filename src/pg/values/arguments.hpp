@@ -32,7 +32,8 @@ class Arguments {
     std::string column(int i, const char* name) const; // of type name
     int integer(int i, const char* name) const { return DatumGetInt32(datum(i, name)); }
     int64 bigint(int i, const char* name) const { return DatumGetInt64(datum(i, name)); }
-    // Of type numeric, to which integers of every type are cast. Error invalid_argument for other numbers.
+    // Reads an argument of type numeric, to which integers of every type are cast. Error invalid_argument for other
+    // numbers.
     int64 whole_number(int i, const char* name) const;
     double number(int i, const char* name) const { return DatumGetFloat8(datum(i, name)); }
     bool boolean(int i, const char* name) const { return DatumGetBool(datum(i, name)); }

@@ -105,7 +105,7 @@ std::array<std::byte, 32> sha256(std::span<const std::byte> bytes) {
     return digest;
 }
 
-void require_valid_text(std::string_view text) {
+void check_stored_text(std::string_view text) {
     const bool valid = pg_call(
         [=] { return pg_verify_mbstr(GetDatabaseEncoding(), text.data(), static_cast<int>(text.size()), true); });
     if (!valid) corrupt_model("A text is not valid in the encoding of the database.");

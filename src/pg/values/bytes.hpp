@@ -28,8 +28,9 @@ Datum encode_base64(std::span<const std::byte> bytes, RunContext& context); // a
 // The bytes' SHA-256. Polls.
 std::array<std::byte, 32> sha256(std::span<const std::byte> bytes);
 
-// Error corrupt_model for text that is not valid in the encoding of the database.
-void require_valid_text(std::string_view text);
+// Checks a text of a value that came from outside. Error corrupt_model where it is not valid in the encoding of the
+// database.
+void check_stored_text(std::string_view text);
 
 // All that is left of a message to a receive function.
 std::span<const std::byte> message_bytes(StringInfo message);

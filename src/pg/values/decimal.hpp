@@ -21,7 +21,7 @@ struct StoredNumeric {
     }
 };
 
-// Of a detoasted numeric. False for NaN and infinities.
+// Takes a detoasted numeric apart. Returns false for NaN and infinities.
 inline bool open_numeric(Datum numeric, StoredNumeric* result) {
     constexpr uint16 form_mask = 0xC000, short_form = 0x8000, special_form = 0xC000, negative_form = 0x4000;
     auto* const varlena = reinterpret_cast<struct varlena*>(DatumGetPointer(numeric));

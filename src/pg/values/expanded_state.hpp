@@ -165,7 +165,7 @@ class ExpandedState {
                 return Content::parse(bytes, budget);
             else {
                 Content content = Content::parse(bytes, budget, context);
-                if constexpr (requires { content.options(); }) require_valid_text(content.options());
+                if constexpr (requires { content.options(); }) check_stored_text(content.options());
                 return content;
             }
         } catch (const Error& error) {

@@ -2,8 +2,6 @@
 
 #include "pg/bridge/guard.hpp"
 
-#include <charconv>
-
 extern "C" {
 #include "utils/jsonb.h"
 }
@@ -18,15 +16,15 @@ static constexpr uint64_t first_room = 4; // elements in the array that an objec
 
 void JsonWriter::separate() {
     elements_++;
-    if (!first_) text_.push_back(',');
+    if (!first_) text_ << ',';
     first_ = false;
 }
 
 void JsonWriter::key(std::string_view name) {
     separate();
     elements_++;
-    quote(name);
-    text_.push_back(':');
+    text_.json_string(name);
+    text_ << ':';
 }
 
 void JsonWriter::open(std::string_view name, char bracket) {
@@ -34,53 +32,21 @@ void JsonWriter::open(std::string_view name, char bracket) {
         separate();
     else
         key(name);
-    text_.push_back(bracket);
+    text_ << bracket;
     elements_ += first_room;
     first_ = true;
 }
 
 void JsonWriter::close(char bracket) {
-    text_.push_back(bracket);
+    text_ << bracket;
     first_ = false;
 }
 
-void JsonWriter::append(std::string_view text) {
-    const size_t begin = text_.size();
-    text_.reserve(begin + text.size());
-    text_.resize(begin + text.size());
-    memcpy(text_.data() + begin, text.data(), text.size());
-    context_.worked(text.size());
-}
-
-void JsonWriter::quote(std::string_view value) {
-    static constexpr char hex[] = "0123456789abcdef";
-    text_.push_back('"');
-    for (char c : value) {
-        if (c == '"' || c == '\\') {
-            text_.push_back('\\');
-            text_.push_back(c);
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            append("\\u00");
-            text_.push_back(hex[c >> 4]);
-            text_.push_back(hex[c & 15]);
-        } else
-            text_.push_back(c);
-    }
-    text_.push_back('"');
-    context_.worked(value.size());
-}
-
-void JsonWriter::number(double value) {
-    char digits[32];
-    const auto end = std::to_chars(digits, digits + sizeof(digits), value);
-    append({digits, end.ptr});
-}
-
 Datum JsonWriter::datum() {
-    text_.push_back('\0');
+    text_ << '\0';
     const Reservation parsed(context_.memory(), "a result as JSON",
-                             bytes_of_element * elements_ + bytes_of_character * text_.size());
-    const char* const text = text_.data();
+                             bytes_of_element * elements_ + bytes_of_character * text_.text().size());
+    const char* const text = text_.text().data();
     return pg_call([=] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(text)); });
 }
 

@@ -1,39 +1,33 @@
 // Writes JSON text field by field.
 #pragma once
 
-#include "core/base/buffer.hpp"
+#include "core/base/text_builder.hpp"
 #include "pg/bridge/postgres.hpp"
-
-#include <concepts>
-#include <string>
-#include <string_view>
 
 namespace btml::pg {
 
 // Its text is counted against the memory of the context, which is polled while it is written.
 class JsonWriter {
   public:
-    explicit JsonWriter(RunContext& context) : context_(context), text_(context.memory(), "a result as JSON") {}
+    explicit JsonWriter(RunContext& context) : context_(context), text_(context, "a result as JSON") {}
 
     void begin_object(std::string_view name = {}) { open(name, '{'); }
     void end_object() { close('}'); }
     void begin_array(std::string_view name = {}) { open(name, '['); }
     void end_array() { close(']'); }
 
-    void add(std::string_view name, std::string_view value) { key(name), quote(value); }
+    void add(std::string_view name, std::string_view value) { key(name), text_.json_string(value); }
     void add(std::string_view name, const char* value) { add(name, std::string_view(value)); }
     void add(std::string_view name, const std::string& value) { add(name, std::string_view(value)); }
-    // `value` is finite, and so it is below.
-    void add(std::string_view name, double value) { key(name), number(value); }
-    template <std::integral T>
-    void add(std::string_view name, T value) {
-        key(name);
-        append(std::to_string(value));
+    // A number is finite, and so it is below.
+    template <class Number>
+    void add(std::string_view name, Number value) {
+        key(name), text_ << value;
     }
     // `value` is JSON as it stands.
-    void add_json(std::string_view name, std::string_view value) { key(name), append(value); }
-    void add_item(std::string_view value) { separate(), quote(value); }
-    void add_item(double value) { separate(), number(value); }
+    void add_json(std::string_view name, std::string_view value) { key(name), text_ << value; }
+    void add_item(std::string_view value) { separate(), text_.json_string(value); }
+    void add_item(double value) { separate(), text_ << value; }
 
     // Ends the text and returns it as a jsonb. Counts what PostgreSQL takes to parse the text while it does.
     Datum datum();
@@ -43,12 +37,9 @@ class JsonWriter {
     void close(char bracket);
     void separate();
     void key(std::string_view name);
-    void quote(std::string_view value);
-    void number(double value);
-    void append(std::string_view text);
 
     RunContext& context_;
-    Buffer<char> text_;
+    TextBuilder text_;
     uint64_t elements_ = 0; // keys, values and the room for them that each object or array begins with
     bool first_ = true;     // there is nothing yet in the innermost object or array
 };

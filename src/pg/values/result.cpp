@@ -11,6 +11,15 @@ Datum text_datum(std::string_view text) {
         [=] { return PointerGetDatum(cstring_to_text_with_len(text.data(), static_cast<int>(text.size()))); });
 }
 
+Datum long_text_datum(const Buffer<char>& text, const char* what, RunContext& context) {
+    constexpr size_t most = MaxAllocSize - VARHDRSZ;
+    if (text.size() > most)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("%s has %zu bytes, a text may have %zu", what, text.size(), most));
+    const Reservation counted(context.memory(), what, text.size());
+    return text_datum({text.data(), text.size()});
+}
+
 std::string to_string(const text* value) {
     return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }

@@ -1,6 +1,7 @@
 // Rows of a set-returning function, collected in a tuplestore.
 #pragma once
 
+#include "core/base/buffer.hpp"
 #include "pg/values/number_array.hpp"
 
 extern "C" {
@@ -10,6 +11,9 @@ extern "C" {
 namespace btml::pg {
 
 Datum text_datum(std::string_view text);
+// Makes a datum of a text that may be long, which is counted while it is copied. Error limit_exceeded beyond 1 GB,
+// where it is called `what`.
+Datum long_text_datum(const Buffer<char>& text, const char* what, RunContext& context);
 Datum text_array(std::span<const std::string_view> texts); // text[] of one dimension
 std::string to_string(const text* value);
 

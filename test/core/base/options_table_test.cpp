@@ -11,8 +11,11 @@ using test::caught;
 
 enum class Colour { red, green };
 constexpr const char* colours[] = {"red", "green"};
-constexpr ForeignName colour_synonyms[] = {{"scarlet", "red"}};
-constexpr ForeignName foreign_colours[] = {{"rouge", "red"}, {"verdant", "green"}};
+constexpr OtherNames colour_synonyms[] = {{"red", {"scarlet"}}};
+constexpr OtherNames foreign_colours[] = {
+    {"red", {"rouge"}},
+    {"green", {"verdant"}},
+};
 
 struct Inner {
     double depth = 0.5;

@@ -35,18 +35,24 @@ void add_up(Holder& peers, RunContext&) {
     }
 }
 
+// Gives a message, and returns the answer.
+Bytes exchange(ResidentHolder& resident, const Bytes& message, RunContext& caller) {
+    resident.post(message);
+    return resident.collect(caller);
+}
+
 constexpr uint64_t limit = uint64_t{1} << 20;
 
 TEST(ResidentHolder, GoesOnFromMessageToMessage) {
     MemoryBudget memory(limit);
     QuietContext context;
     ResidentHolder resident(add_up, memory, 1);
-    EXPECT_EQ(resident.exchange(message_of(5), context), message_of(5));
-    EXPECT_EQ(resident.exchange(message_of(2), context), message_of(7));
+    EXPECT_EQ(exchange(resident, message_of(5), context), message_of(5));
+    EXPECT_EQ(exchange(resident, message_of(2), context), message_of(7));
     EXPECT_FALSE(resident.has_ended());
-    EXPECT_EQ(resident.exchange(message_of(0), context), Bytes{});
+    EXPECT_EQ(exchange(resident, message_of(0), context), Bytes{});
     EXPECT_TRUE(resident.has_ended());
-    EXPECT_EQ(caught([&] { resident.exchange(message_of(1), context); }).code, ErrorCode::internal);
+    EXPECT_EQ(caught([&] { exchange(resident, message_of(1), context); }).code, ErrorCode::internal);
 }
 
 TEST(ResidentHolder, EndsInTheMiddleOfItsWork) {
@@ -65,7 +71,7 @@ TEST(ResidentHolder, EndsInTheMiddleOfItsWork) {
     EXPECT_EQ(left, 0);
     {
         ResidentHolder resident(work, memory, 1);
-        resident.exchange(message_of(5), context);
+        exchange(resident, message_of(5), context);
     }
     EXPECT_EQ(left, 1);
 }
@@ -79,13 +85,13 @@ TEST(ResidentHolder, ErrorsAndLimitsAreTheCallers) {
             throw Error(ErrorCode::out_of_range, "a row is odd");
         },
         memory, 1);
-    EXPECT_EQ(caught([&] { failing.exchange(message_of(1), context); }).message, "a row is odd");
+    EXPECT_EQ(caught([&] { exchange(failing, message_of(1), context); }).message, "a row is odd");
     EXPECT_TRUE(failing.has_ended());
     ResidentHolder large([](Holder&, RunContext& own) { Buffer<double>(own.memory(), "rows", limit); }, memory, 1);
-    EXPECT_EQ(caught([&] { large.exchange(message_of(1), context); }).code, ErrorCode::memory_limit);
+    EXPECT_EQ(caught([&] { exchange(large, message_of(1), context); }).code, ErrorCode::memory_limit);
     // What is no message at all.
     ResidentHolder resident(add_up, memory, 1);
-    EXPECT_EQ(caught([&] { resident.exchange(Bytes(3), context); }).code, ErrorCode::internal);
+    EXPECT_EQ(caught([&] { exchange(resident, Bytes(3), context); }).code, ErrorCode::internal);
 }
 
 TEST(ResidentHolder, ShowsItsProgress) {
@@ -103,7 +109,7 @@ TEST(ResidentHolder, ShowsItsProgress) {
             while (!caller.has_seen) own.poll();
         },
         memory, 1);
-    EXPECT_EQ(resident.exchange(message_of(1), caller), Bytes{});
+    EXPECT_EQ(exchange(resident, message_of(1), caller), Bytes{});
 }
 
 TEST(ResidentHolder, CallersMayGiveUp) {
@@ -114,7 +120,7 @@ TEST(ResidentHolder, CallersMayGiveUp) {
         },
         memory, 1);
     ImpatientContext caller(3);
-    EXPECT_THROW(endless.exchange(message_of(1), caller), Cancelled);
+    EXPECT_THROW(exchange(endless, message_of(1), caller), Cancelled);
     EXPECT_TRUE(endless.has_ended());
 }
 

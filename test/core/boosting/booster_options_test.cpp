@@ -240,11 +240,13 @@ TEST(BoosterOptions, FeatureFractionLimitsTheFeaturesOfATree) {
 TEST(BoosterOptions, ForeignNamesStandForChoices) {
     size_t names = 0;
     for (const Option<Options>& option : options_table)
-        for (const ForeignName& foreign : option.foreign_names) {
-            names++;
-            EXPECT_EQ(option.meant_by(foreign.name), foreign.ours);
+        for (const OtherNames& foreign : option.foreign_names) {
             EXPECT_LT(option.index_of(foreign.ours), option.choices.size()) << foreign.ours;
-            EXPECT_EQ(option.index_of(foreign.name), option.choices.size()) << foreign.name;
+            for (const char* const name : foreign.names) {
+                names++;
+                EXPECT_EQ(option.meant_by(name), foreign.ours);
+                EXPECT_EQ(option.index_of(name), option.choices.size()) << name;
+            }
         }
     EXPECT_GT(names, 50u);
 }

@@ -34,7 +34,8 @@ class TestCoordinator : public Coordinator {
         disturb(rounds_, sent);
         std::vector<Bytes> answers;
         for (auto& resident : residents_) {
-            answers.push_back(resident->exchange(sent, context_));
+            resident->post(sent);
+            answers.push_back(resident->collect(context_));
             disturb(rounds_, answers.back());
         }
         return answers;
@@ -253,7 +254,10 @@ TEST(Distributed, HoldersCheckOptionsToo) {
             },
             memory, 1);
         QuietContext context;
-        return caught([&] { resident.exchange({}, context); });
+        return caught([&] {
+            resident.post({});
+            resident.collect(context);
+        });
     };
     for (const auto change : {+[](Options& options) { options.objective = ObjectiveNumber::rank; },
                               +[](Options& options) { options.row_fraction = 0.5; },

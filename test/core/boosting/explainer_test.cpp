@@ -2,6 +2,7 @@
 #include "caught.hpp"
 #include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/trees/boosting_predictor.hpp"
+#include "walking.hpp"
 
 #include <gtest/gtest.h>
 

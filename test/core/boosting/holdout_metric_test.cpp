@@ -50,7 +50,7 @@ double metric_of(const PlainData& data, const Model& model, HoldoutMetric metric
             if (metric == HoldoutMetric::accuracy)
                 numbers[0] = numbers[1] = std::max_element(p.begin(), p.end()) - p.begin() == static_cast<int>(y);
         }
-        sums.add(*metrics::find_metric(holdout_metric_names[static_cast<size_t>(metric)]), numbers, weight);
+        sums.add(*metrics::find_metric(holdout_metric_names[static_cast<size_t>(metric)]), numbers, &weight);
     }
     if (metric == HoldoutMetric::auc) return *ranks.auc(context);
     return metric == HoldoutMetric::average_precision ? *ranks.average_precision(context) : *sums.result();

@@ -1,5 +1,6 @@
 #include "boosting_data.hpp"
 #include "caught.hpp"
+#include "walking.hpp"
 
 #include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/trees/boosting_predictor.hpp"
@@ -126,7 +127,7 @@ TEST_P(DamagedBytes, AreRefusedOrHarmless) {
         const double walked = predict_by_walking(*copy, features);
         QuietContext quiet;
         EXPECT_EQ(Predictor(*copy, quiet)(features), walked);
-        EXPECT_GT(sql_length(*copy, quiet), 0u);
+        EXPECT_GT(to_sql(*copy, quiet).size(), 0u);
         feature_importance(*copy, quiet);
         std::vector<double> contributions((features.size() + 1) * copy->scores());
         const auto explained = caught([&] { Explainer(*copy, quiet).contributions(features, contributions); });
@@ -167,8 +168,7 @@ TEST(BoostedModel, LargeModelsCanBeCancelledAndCount) {
         EXPECT_GT(decoded, 1000 * (sizeof(Tree) + 5 * sizeof(Node) + 200 * sizeof(uint32_t)) + 2000 * 206);
         const Predictor predictor(copy, context);
         EXPECT_GT(context.memory().used(), decoded + 1000 * 3 * sizeof(double));
-        std::string sql(sql_length(copy, context), ' ');
-        write_sql(copy, sql.data(), context);
+        to_sql(copy, context);
         return decoded;
     };
     QuietContext quiet;
@@ -188,7 +188,7 @@ TEST(BoostedModel, LargeModelsCanBeCancelledAndCount) {
     };
     EXPECT_GT(cancelled([&](RunContext& context) { decode_bytes(bytes, context); }), 3u);
     EXPECT_GT(cancelled([&](RunContext& context) { Predictor(model, context); }), 0u);
-    EXPECT_GT(cancelled([&](RunContext& context) { sql_length(model, context); }), 100u);
+    EXPECT_GT(cancelled([&](RunContext& context) { to_sql(model, context); }), 100u);
 }
 
 struct Damage {

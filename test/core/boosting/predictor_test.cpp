@@ -1,5 +1,6 @@
 #include "boosting_data.hpp"
 #include "core/boosting/trees/boosting_predictor.hpp"
+#include "walking.hpp"
 
 #include <gtest/gtest.h>
 

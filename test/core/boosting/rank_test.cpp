@@ -1,5 +1,6 @@
 #include "boosting_data.hpp"
 #include "caught.hpp"
+#include "walking.hpp"
 
 #include "core/boosting/rows/row_hash.hpp"
 #include "core/boosting/trees/boosting_predictor.hpp"

@@ -10,9 +10,8 @@ namespace {
 
 std::string to_sql(const Model& model, const SqlForm& form = {}) {
     QuietContext context;
-    std::string sql(sql_length(model, context, form), ' ');
-    write_sql(model, sql.data(), context, form);
-    return sql;
+    const Buffer<char> sql = boosting::to_sql(model, context, form);
+    return {sql.begin(), sql.end()};
 }
 
 Model model_of(Feature feature, Node root) {

@@ -1,6 +1,7 @@
 #include "boosting_reference.hpp"
 #include "caught.hpp"
 #include "random_fit.hpp"
+#include "walking.hpp"
 
 #include "core/boosting/trees/boosting_predictor.hpp"
 

@@ -1,5 +1,6 @@
 #include "caught.hpp"
 #include "core/boosting/exchange/xgboost_json.hpp"
+#include "walking.hpp"
 
 #include "core/boosting/objectives/link.hpp"
 #include "core/boosting/trees/boosting_predictor.hpp"

@@ -97,7 +97,7 @@ class Filled {
   public:
     Filled() : sums(quiet.memory()) {}
     void add(const Metric& metric, const Row& row, const double* weight = nullptr) {
-        weight ? sums.add(metric, row.data(), *weight) : sums.add(metric, row.data());
+        sums.add(metric, row.data(), weight);
     }
     std::vector<std::byte> flat() const {
         std::vector<std::byte> bytes(sums.flat_size());

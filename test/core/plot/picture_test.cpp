@@ -27,7 +27,7 @@ void add(const Given& given, Rows& rows) {
     if (!given.series.empty()) row.texts[0] = rows.text_code(Part::series, given.series);
     if (!given.label.empty()) row.texts[1] = rows.text_code(Part::label, given.label);
     row.mark = mark_number(given.mark);
-    const Mark& mark = *marks[row.mark].mark;
+    const Mark& mark = *marks[row.mark];
     rows.add(row, mark.needs, (mark.columns & bit(Part::y)) != 0);
 }
 
@@ -86,7 +86,7 @@ TEST(PlotPicture, DoesNotDependOnTheOrderOfRows) {
             std::vector<Given> rows = random_rows(mark, count, count);
             for (const Parts present : {all_parts, parts(Part::x, Part::y, Part::series, Part::label),
                                         parts(Part::x, Part::y, Part::value, Part::lower, Part::upper)}) {
-                if ((marks[mark_number(mark)].mark->columns & ~present) != 0) continue;
+                if ((marks[mark_number(mark)]->columns & ~present) != 0) continue;
                 const RowShape shape{present};
                 const std::string picture = draw(rows, shape);
                 EXPECT_EQ(flaw_of_xml(picture), "") << mark << ' ' << count;
@@ -153,7 +153,7 @@ TEST(PlotPicture, EscapesEveryText) {
     Options options;
     options.title = options.x_label = options.y_label = evil;
     QuietContext context;
-    Rows rows({all_parts, ValueKind::category}, context.memory());
+    Rows rows({all_parts, {ValueKind::category}}, context.memory());
     for (const char* const mark : {"bar", "point", "line"}) {
         Given row{rows.category(Part::x, evil), 1, 0, 2, 3, 4, evil, evil, mark};
         add(row, rows);
@@ -179,12 +179,12 @@ TEST(PlotPicture, AnyNumbersMakeAPicture) {
                 rows.push_back({any(0), any(1), any(2), any(3), any(4), any(5), "", "", mark});
             }
             RowShape shape{all_parts};
-            shape.x_logarithmic = seed % 3 == 1;
-            shape.y_logarithmic = seed % 3 == 2;
-            shape.x = seed % 7 == 3 ? ValueKind::time : ValueKind::number;
-            if (shape.x == ValueKind::time) {
+            shape.x.logarithmic = seed % 3 == 1;
+            shape.y.logarithmic = seed % 3 == 2;
+            shape.x.kind = seed % 7 == 3 ? ValueKind::time : ValueKind::number;
+            if (shape.x.kind == ValueKind::time) {
                 for (Given& row : rows) row.x = std::clamp(row.x, -3e11, 9e12);
-                shape.x_logarithmic = false;
+                shape.x.logarithmic = false;
             }
             Options options;
             options.width = seed % 2 ? 160 : 640;
@@ -199,7 +199,7 @@ TEST(PlotPicture, AnyNumbersMakeAPicture) {
 TEST(PlotPicture, CountsRowsThatAreNotDrawn) {
     std::vector<Given> rows = {{1, 1}, {2, null_number}, {3, std::nan("")}, {-1, 2}, {HUGE_VAL, 3}, {null_number, 4}};
     RowShape shape{parts(Part::x, Part::y)};
-    shape.x_logarithmic = true;
+    shape.x.logarithmic = true;
     const std::string line = draw(rows, shape);
     EXPECT_NE(line.find("4 of 6 rows not drawn: x is NULL (1), x is NaN or infinite (1), x is not positive on a "
                         "logarithmic axis (1), y is NaN or infinite (1)"),
@@ -280,7 +280,7 @@ TEST(PlotBox, HasTheMedian) {
         }
         std::vector<uint32_t> order(values.size());
         std::iota(order.begin(), order.end(), 0U);
-        const Layer layer{&box_mark, order};
+        const Layer layer{mark_number("box"), order};
         const Domain domain = domain_of(Part::y, rows, {&layer, 1}, context);
         const std::string picture = draw_picture(rows, {}, context);
         const size_t at = picture.find("class=\"median\" d=\"M");

@@ -40,112 +40,6 @@ struct KeyedRow {
     uint32_t row;
 };
 
-// One numeric column: sorted once, then cut, then every row's bin written.
-class NumberBinner {
-  public:
-    NumberBinner(ThreadTeam& team, RunContext& context, size_t max_rows)
-        : team_(team),
-          context_(context),
-          items_(context.memory(), "values to sort", max_rows),
-          spare_(context.memory(), "values to sort", max_rows) {}
-
-    // Fills in `values` and `thresholds`, which are those wanted and as many more as max_bins asks for.
-    void cut(const FeatureColumn& column, const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
-    // Writes the bin of every row of the column last cut.
-    template <class Bin>
-    void write(const FeatureBins& feature, Bin* bins);
-
-  private:
-    struct Totals {
-        size_t distinct = 0;
-        uint128 weight = 0;
-        Totals& operator+=(const Totals& other) {
-            distinct += other.distinct;
-            weight += other.weight;
-            return *this;
-        }
-    };
-
-    void sort(const Buffer<double>& numbers);
-    template <class Body>
-    void for_each_distinct(const Buffer<int64_t>& multiplicity, size_t begin, size_t end, const Body& body) const;
-    template <class Body>
-    void for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body);
-    template <class Accept>
-    Totals add_up(const Buffer<int64_t>& multiplicity, const Accept& accept);
-    void cut_alone(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
-    void cut_among_peers(const std::string& name, const Buffer<int64_t>& multiplicity, int max_bins,
-                         FeatureBins& feature);
-    void cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins, FeatureBins& feature);
-
-    ThreadTeam& team_;
-    RunContext& context_;
-    Buffer<KeyedRow> items_, spare_;
-    size_t rows_ = 0;
-};
-
-void NumberBinner::sort(const Buffer<double>& numbers) {
-    rows_ = numbers.size();
-    const size_t pieces = count_pieces(team_, rows_), size = pieces > 0 ? (rows_ + pieces - 1) / pieces : 0;
-    const auto end = [&](size_t piece) { return std::min(rows_, (piece + 1) * size); };
-    std::vector<size_t> places(pieces + 1, 0); // of each piece's items
-    team_.for_each(pieces, [&](size_t piece, int) {
-        size_t kept = 0;
-        for (size_t i = piece * size; i < end(piece); i++) kept += !is_null(numbers[i]);
-        places[piece + 1] = kept;
-    });
-    for (size_t piece = 0; piece < pieces; piece++) places[piece + 1] += places[piece];
-    items_.resize(places[pieces]);
-    spare_.resize(places[pieces]);
-    team_.for_each(pieces, [&](size_t piece, int) {
-        size_t place = places[piece];
-        for (size_t i = piece * size; i < end(piece); i++)
-            if (!is_null(numbers[i])) items_[place++] = {to_key(numbers[i]), static_cast<uint32_t>(i)};
-    });
-    radix_sort(items_, spare_, team_, [](const KeyedRow& item) { return item.key; });
-}
-
-// body(key, weight) for every distinct value that some training row has and that begins in [begin, end), ascending.
-template <class Body>
-void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, size_t begin, size_t end,
-                                     const Body& body) const {
-    const size_t count = items_.size();
-    size_t i = begin;
-    while (i > 0 && i < end && items_[i].key == items_[i - 1].key) i++;
-    while (i < end) {
-        const uint64_t key = items_[i].key;
-        int64_t weight = 0;
-        if (multiplicity.empty())
-            for (; i < count && items_[i].key == key; i++) weight++;
-        else
-            for (; i < count && items_[i].key == key; i++) weight += multiplicity[items_[i].row];
-        if (weight > 0) body(key, weight);
-    }
-}
-
-// Calls body for all of them.
-template <class Body>
-void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body) {
-    for (size_t begin = 0; begin < items_.size(); begin += piece_rows) {
-        context_.poll();
-        for_each_distinct(multiplicity, begin, std::min(items_.size(), begin + piece_rows), body);
-    }
-}
-
-// Adds up the values whose weight is accepted.
-template <class Accept>
-NumberBinner::Totals NumberBinner::add_up(const Buffer<int64_t>& multiplicity, const Accept& accept) {
-    WorkerSums<Totals> sums(team_.size());
-    for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int worker) {
-        Totals own;
-        for_each_distinct(multiplicity, begin, end, [&](uint64_t, int64_t weight) {
-            if (accept(weight)) own += {1, static_cast<uint64_t>(weight)};
-        });
-        sums[worker] += own;
-    });
-    return sums.total();
-}
-
 // Adds thresholds that are not there yet.
 void add_thresholds(const std::vector<double>& wanted, Buffer<double>& thresholds) {
     const size_t cuts = thresholds.size();
@@ -162,86 +56,174 @@ void add_thresholds(const std::vector<double>& wanted, Buffer<double>& threshold
                        is_less);
 }
 
-void NumberBinner::cut(const FeatureColumn& column, const Buffer<int64_t>& multiplicity, int max_bins,
-                       FeatureBins& feature) {
-    sort(column.numbers);
-    if (team_.peers())
-        cut_among_peers(column.name, multiplicity, max_bins, feature);
-    else
-        cut_alone(multiplicity, max_bins, feature);
-    add_thresholds(column.thresholds, feature.thresholds);
-    feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
-}
+// One numeric column: sorted once, then cut, then every row's bin written.
+class NumberBinner {
+  public:
+    NumberBinner(ThreadTeam& team, RunContext& context, size_t max_rows)
+        : team_(team),
+          context_(context),
+          items_(context.memory(), "values to sort", max_rows),
+          spare_(context.memory(), "values to sort", max_rows) {}
 
-void NumberBinner::cut_alone(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
-    const Totals all = add_up(multiplicity, [](int64_t) { return true; });
-    feature.distinct = all.distinct;
-    if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {
-        cut_quantiles(multiplicity, all, max_bins, feature);
-    } else {
-        feature.thresholds.resize(all.distinct > 0 ? all.distinct - 1 : 0);
-        size_t seen = 0;
-        double last = 0;
-        for_each_distinct(multiplicity, [&](uint64_t key, int64_t) {
-            const double value = from_key(key);
-            if (seen > 0) feature.thresholds[seen - 1] = midpoint(last, value);
-            last = value;
-            seen++;
+    // Fills in `values` and `thresholds`, which are those wanted and as many more as max_bins asks for.
+    void cut(const FeatureColumn& column, const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
+        sort(column.numbers);
+        if (team_.peers())
+            cut_among_peers(column.name, multiplicity, max_bins, feature);
+        else
+            cut_alone(multiplicity, max_bins, feature);
+        add_thresholds(column.thresholds, feature.thresholds);
+        feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
+    }
+
+    // Writes the bin of every row of the column last cut.
+    template <class Bin>
+    void write(const FeatureBins& feature, Bin* bins) {
+        const auto null_bin = static_cast<Bin>(feature.null_bin());
+        if (items_.size() < rows_)
+            for_pieces(team_, rows_,
+                       [&](size_t begin, size_t end, int) { std::fill(bins + begin, bins + end, null_bin); });
+        const Buffer<double>& cuts = feature.thresholds;
+        for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int) {
+            const double first = from_key(items_[begin].key);
+            const auto is_below = [&](double cut) { return !sql_less(first, cut); };
+            size_t bin = std::partition_point(cuts.begin(), cuts.end(), is_below) - cuts.begin();
+            uint64_t next = bin < cuts.size() ? to_key(cuts[bin]) : 0;
+            for (size_t i = begin; i < end; i++) {
+                while (bin < cuts.size() && items_[i].key >= next) {
+                    bin++;
+                    next = bin < cuts.size() ? to_key(cuts[bin]) : 0;
+                }
+                bins[items_[i].row] = static_cast<Bin>(bin);
+            }
         });
     }
-}
 
-void NumberBinner::cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins,
-                                 FeatureBins& feature) {
-    const auto may_be_alone = [&](int64_t weight) {
-        return is_frequent(static_cast<uint64_t>(weight), all.weight, max_bins);
-    };
-    const Totals frequent = add_up(multiplicity, may_be_alone);
-    BinFiller bins(max_bins, frequent.distinct, all.weight - frequent.weight);
-    double last = 0;
-    for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
-        const double value = from_key(key);
-        if (bins.add(static_cast<uint64_t>(weight), may_be_alone(weight)))
-            feature.thresholds.push_back(midpoint(last, value));
-        last = value;
-    });
-}
-
-// The coordinator of several processes has no rows, and cuts as the others do.
-void NumberBinner::cut_among_peers(const std::string& name, const Buffer<int64_t>& multiplicity, int max_bins,
-                                   FeatureBins& feature) {
-    WeightedValues own{Buffer<uint64_t>(context_.memory(), "distinct values"),
-                       Buffer<uint64_t>(context_.memory(), "weights of values"), name};
-    uint64_t up_to = 0;
-    for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
-        own.keys.push_back(key);
-        own.up_to.push_back(up_to += static_cast<uint64_t>(weight));
-    });
-    for (const Cut& cut :
-         cuts_among(*team_.peers(), own, static_cast<size_t>(max_bins), max_histogram_bins - 1, feature.distinct))
-        feature.thresholds.push_back(midpoint(from_key(cut.last), from_key(cut.next)));
-}
-
-template <class Bin>
-void NumberBinner::write(const FeatureBins& feature, Bin* bins) {
-    const auto null_bin = static_cast<Bin>(feature.null_bin());
-    if (items_.size() < rows_)
-        for_pieces(team_, rows_, [&](size_t begin, size_t end, int) { std::fill(bins + begin, bins + end, null_bin); });
-    const Buffer<double>& cuts = feature.thresholds;
-    for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int) {
-        const double first = from_key(items_[begin].key);
-        const auto is_below = [&](double cut) { return !sql_less(first, cut); };
-        size_t bin = std::partition_point(cuts.begin(), cuts.end(), is_below) - cuts.begin();
-        uint64_t next = bin < cuts.size() ? to_key(cuts[bin]) : 0;
-        for (size_t i = begin; i < end; i++) {
-            while (bin < cuts.size() && items_[i].key >= next) {
-                bin++;
-                next = bin < cuts.size() ? to_key(cuts[bin]) : 0;
-            }
-            bins[items_[i].row] = static_cast<Bin>(bin);
+  private:
+    struct Totals {
+        size_t distinct = 0;
+        uint128 weight = 0;
+        Totals& operator+=(const Totals& other) {
+            distinct += other.distinct;
+            weight += other.weight;
+            return *this;
         }
-    });
-}
+    };
+
+    void sort(const Buffer<double>& numbers) {
+        rows_ = numbers.size();
+        const size_t pieces = count_pieces(team_, rows_), size = pieces > 0 ? (rows_ + pieces - 1) / pieces : 0;
+        const auto end = [&](size_t piece) { return std::min(rows_, (piece + 1) * size); };
+        std::vector<size_t> places(pieces + 1, 0); // of each piece's items
+        team_.for_each(pieces, [&](size_t piece, int) {
+            size_t kept = 0;
+            for (size_t i = piece * size; i < end(piece); i++) kept += !is_null(numbers[i]);
+            places[piece + 1] = kept;
+        });
+        for (size_t piece = 0; piece < pieces; piece++) places[piece + 1] += places[piece];
+        items_.resize(places[pieces]);
+        spare_.resize(places[pieces]);
+        team_.for_each(pieces, [&](size_t piece, int) {
+            size_t place = places[piece];
+            for (size_t i = piece * size; i < end(piece); i++)
+                if (!is_null(numbers[i])) items_[place++] = {to_key(numbers[i]), static_cast<uint32_t>(i)};
+        });
+        radix_sort(items_, spare_, team_, [](const KeyedRow& item) { return item.key; });
+    }
+
+    // body(key, weight) for every distinct value that some training row has and that begins in [begin, end), ascending.
+    template <class Body>
+    void for_each_distinct(const Buffer<int64_t>& multiplicity, size_t begin, size_t end, const Body& body) const {
+        const size_t count = items_.size();
+        size_t i = begin;
+        while (i > 0 && i < end && items_[i].key == items_[i - 1].key) i++;
+        while (i < end) {
+            const uint64_t key = items_[i].key;
+            int64_t weight = 0;
+            if (multiplicity.empty())
+                for (; i < count && items_[i].key == key; i++) weight++;
+            else
+                for (; i < count && items_[i].key == key; i++) weight += multiplicity[items_[i].row];
+            if (weight > 0) body(key, weight);
+        }
+    }
+
+    // Calls body for all of them.
+    template <class Body>
+    void for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body) {
+        for (size_t begin = 0; begin < items_.size(); begin += piece_rows) {
+            context_.poll();
+            for_each_distinct(multiplicity, begin, std::min(items_.size(), begin + piece_rows), body);
+        }
+    }
+
+    // Adds up the values whose weight is accepted.
+    template <class Accept>
+    Totals add_up(const Buffer<int64_t>& multiplicity, const Accept& accept) {
+        TeamSums<Totals> sums(team_.size(), nullptr);
+        for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int worker) {
+            Totals own;
+            for_each_distinct(multiplicity, begin, end, [&](uint64_t, int64_t weight) {
+                if (accept(weight)) own += {1, static_cast<uint64_t>(weight)};
+            });
+            sums[worker] += own;
+        });
+        return sums.total();
+    }
+
+    void cut_alone(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
+        const Totals all = add_up(multiplicity, [](int64_t) { return true; });
+        feature.distinct = all.distinct;
+        if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {
+            cut_quantiles(multiplicity, all, max_bins, feature);
+        } else {
+            feature.thresholds.resize(all.distinct > 0 ? all.distinct - 1 : 0);
+            size_t seen = 0;
+            double last = 0;
+            for_each_distinct(multiplicity, [&](uint64_t key, int64_t) {
+                const double value = from_key(key);
+                if (seen > 0) feature.thresholds[seen - 1] = midpoint(last, value);
+                last = value;
+                seen++;
+            });
+        }
+    }
+
+    // The coordinator of several processes has no rows, and cuts as the others do.
+    void cut_among_peers(const std::string& name, const Buffer<int64_t>& multiplicity, int max_bins,
+                         FeatureBins& feature) {
+        WeightedValues own{Buffer<uint64_t>(context_.memory(), "distinct values"),
+                           Buffer<uint64_t>(context_.memory(), "weights of values"), name};
+        uint64_t up_to = 0;
+        for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
+            own.keys.push_back(key);
+            own.up_to.push_back(up_to += static_cast<uint64_t>(weight));
+        });
+        for (const Cut& cut :
+             cuts_among(*team_.peers(), own, static_cast<size_t>(max_bins), max_histogram_bins - 1, feature.distinct))
+            feature.thresholds.push_back(midpoint(from_key(cut.last), from_key(cut.next)));
+    }
+
+    void cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins, FeatureBins& feature) {
+        const auto may_be_alone = [&](int64_t weight) {
+            return is_frequent(static_cast<uint64_t>(weight), all.weight, max_bins);
+        };
+        const Totals frequent = add_up(multiplicity, may_be_alone);
+        BinFiller bins(max_bins, frequent.distinct, all.weight - frequent.weight);
+        double last = 0;
+        for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
+            const double value = from_key(key);
+            if (bins.add(static_cast<uint64_t>(weight), may_be_alone(weight)))
+                feature.thresholds.push_back(midpoint(last, value));
+            last = value;
+        });
+    }
+
+    ThreadTeam& team_;
+    RunContext& context_;
+    Buffer<KeyedRow> items_, spare_;
+    size_t rows_ = 0;
+};
 
 template <class Bin>
 void write_categories(const Buffer<uint32_t>& codes, uint32_t categories, Bin* bins, ThreadTeam& team) {

@@ -11,7 +11,7 @@ namespace {
 // Texts in bytewise order, each ended by a zero byte, which none of them has.
 struct TextSet : std::vector<char> {
     TextSet() = default;
-    // Of the first `most` texts.
+    // Takes the first `most` texts alone.
     explicit TextSet(std::vector<std::string> texts, size_t most = SIZE_MAX) {
         std::sort(texts.begin(), texts.end());
         texts.resize(std::min(most, texts.size()));

@@ -75,25 +75,11 @@ Tree parents_first(std::vector<Node> nodes, const char* library, size_t tree, Ru
 }
 
 FeatureNames::FeatureNames(const std::vector<Feature>& features, RunContext& context)
-    : features_(features), order_(context.memory(), "names of features", features.size()) {
-    context.for_each(features.size(), 1, [&](uint64_t f) { order_[f] = static_cast<uint32_t>(f); });
-    std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
-        context.worked(1 + std::min(features[a].name.size(), features[b].name.size()) / 16);
-        return features[a].name < features[b].name;
-    });
-}
-
-int64_t FeatureNames::find(std::string_view name) const {
-    const auto found = std::lower_bound(order_.begin(), order_.end(), name, [&](uint32_t f, std::string_view wanted) {
-        return features_[f].name < wanted;
-    });
-    return found != order_.end() && features_[*found].name == name ? int64_t{*found} : -1;
-}
-
-const std::string* FeatureNames::repeated() const {
-    for (size_t i = 1; i < order_.size(); i++)
-        if (features_[order_[i - 1]].name == features_[order_[i]].name) return &features_[order_[i]].name;
-    return nullptr;
+    : held(context.memory(), "names of features", features.size() * (sizeof(*numbers.begin()) + 6 * sizeof(void*))) {
+    for (size_t f = 0; f < features.size(); f++) {
+        if (!numbers.emplace(features[f].name, f).second) repeated = &features[f].name;
+        context.worked(20 + features[f].name.size());
+    }
 }
 
 namespace {
@@ -192,22 +178,13 @@ GivenCategories read_categories(std::string_view text, Reservation& held, RunCon
 }
 
 CategoryNumbering::CategoryNumbering(Model& model, const char* library, Reservation& held, RunContext& context)
-    : model_(model),
-      library_(library),
-      held_(held),
-      context_(context),
-      is_split_(model.features.size()),
-      names_(model.features.size()),
-      codes_(model.features.size()),
-      null_codes_(model.features.size()),
-      numbers_(model.features.size()) {
-    held_.grow(model.features.size() *
-               (sizeof(names_[0]) + sizeof(codes_[0]) + sizeof(null_codes_[0]) + sizeof(numbers_[0])));
+    : model_(model), library_(library), held_(held), context_(context), known_(model.features.size()) {
+    held_.grow(known_.size() * sizeof(Known));
 }
 
 void CategoryNumbering::split(size_t feature, bool categorical) {
     Feature& of = model_.features[feature];
-    if (std::exchange(is_split_[feature], uint8_t{1}) != 0 && of.categorical != categorical)
+    if (std::exchange(known_[feature].is_split, true) && of.categorical != categorical)
         refuse_feature_of(library_,
                           format("splits of feature \"%s\" both as a number and as a category", of.name.c_str()),
                           "A column has one type.");
@@ -216,16 +193,16 @@ void CategoryNumbering::split(size_t feature, bool categorical) {
 
 void CategoryNumbering::add_code(size_t feature, uint32_t code) {
     held_.grow(sizeof(code));
-    codes_[feature].push_back(code);
+    known_[feature].codes.push_back(code);
 }
 
 void CategoryNumbering::set_names(size_t feature, CategoryNames names) {
     Feature& of = model_.features[feature];
-    if (is_split_[feature] && !of.categorical)
+    if (known_[feature].is_split && !of.categorical)
         throw Error(ErrorCode::invalid_argument,
                     format("feature \"%s\" has no categories: the model splits it as a number", of.name.c_str()));
     of.categorical = true;
-    names_[feature] = std::move(names);
+    known_[feature].names = std::move(names);
 }
 
 namespace {
@@ -254,10 +231,10 @@ void CategoryNumbering::set_names(GivenCategories given) {
     if (given.empty()) return;
     const FeatureNames features(model_.features, context_);
     for (auto& [name, names] : given) {
-        const int64_t f = features.find(name);
-        if (f < 0) refuse_unknown(name, model_.features);
+        const auto found = features.numbers.find(name);
+        if (found == features.numbers.end()) refuse_unknown(name, model_.features);
         context_.worked(name.size() + 100);
-        set_names(static_cast<size_t>(f), std::move(names));
+        set_names(found->second, std::move(names));
     }
 }
 
@@ -274,7 +251,7 @@ void CategoryNumbering::find_codes() {
     for (const Tree& tree : model_.trees) {
         for (const Node& node : tree) {
             if (node.categories.empty()) continue;
-            std::vector<uint32_t>& codes = codes_[static_cast<size_t>(node.feature)];
+            std::vector<uint32_t>& codes = known_[static_cast<size_t>(node.feature)].codes;
             // Sorting whenever they have doubled keeps few of those that occur again and again.
             if (codes.size() + node.categories.size() > codes.capacity()) {
                 make_distinct(codes);
@@ -288,80 +265,69 @@ void CategoryNumbering::find_codes() {
             context_.worked(node.categories.size());
         }
     }
-    for (std::vector<uint32_t>& codes : codes_) make_distinct(codes);
+    for (Known& known : known_) make_distinct(known.codes);
 }
 
 // Gives a feature its categories and returns, by code or by place among the codes, the number of each.
-std::vector<uint32_t> CategoryNumbering::sorted_names(size_t feature) {
-    Feature& of = model_.features[feature];
+std::vector<uint32_t> CategoryNumbering::sorted_names(Feature& feature, Known& known) {
     std::vector<std::string> names;
-    held_.grow(std::max(codes_[feature].size(), names_[feature] ? names_[feature]->names.size() : 0) *
+    held_.grow(std::max(known.codes.size(), known.names ? known.names->names.size() : 0) *
                (sizeof(std::string) + 2 * sizeof(uint32_t)));
-    if (names_[feature])
-        names = std::move(names_[feature]->names);
+    if (known.names)
+        names = std::move(known.names->names);
     else
-        for (const uint32_t code : codes_[feature]) names.push_back(std::to_string(code));
+        for (const uint32_t code : known.codes) names.push_back(std::to_string(code));
     std::vector<uint32_t> order(names.size()), numbers(names.size());
     for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-    of.type = names_[feature] ? names_[feature]->type : "bigint";
-    const CategoryOrder is_less(of.type);
+    feature.type = known.names ? known.names->type : "bigint";
+    const CategoryOrder is_less(feature.type);
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
         context_.worked(1);
         return is_less(names[a], names[b]);
     });
-    of.categories.reserve(names.size());
+    feature.categories.reserve(names.size());
     for (uint32_t i = 0; i < order.size(); i++) {
         std::string& name = names[order[i]];
-        if (i > 0 && of.categories.back() == name)
+        if (i > 0 && feature.categories.back() == name)
             throw Error(ErrorCode::invalid_argument,
-                        format("feature \"%s\" has the category \"%s\" twice", of.name.c_str(), name.c_str()));
-        of.categories.push_back(std::move(name));
+                        format("feature \"%s\" has the category \"%s\" twice", feature.name.c_str(), name.c_str()));
+        feature.categories.push_back(std::move(name));
         numbers[order[i]] = i;
     }
     return numbers;
 }
 
-// NULL has no name and no number, but sides.
-void CategoryNumbering::take_null(size_t feature) {
-    if (!names_[feature] || !names_[feature]->has_null) return;
-    null_codes_[feature] = static_cast<uint32_t>(names_[feature]->names.size());
-    std::erase(codes_[feature], *null_codes_[feature]);
-}
-
-void CategoryNumbering::number(size_t feature) {
-    const Feature& of = model_.features[feature];
-    const std::vector<uint32_t>& codes = codes_[feature];
-    const size_t named = names_[feature] ? names_[feature]->names.size() : 0;
-    if (names_[feature] && !codes.empty() && codes.back() >= named)
-        throw Error(ErrorCode::invalid_argument,
-                    format("feature \"%s\" has %zu categories, the model splits by one of the code %u", of.name.c_str(),
-                           named, codes.back()),
-                    "Codes count from 0.", "Give all its categories, in the order of their codes.");
-    std::vector<uint32_t> numbers = sorted_names(feature);
-    if (named > 0) {
-        std::vector<uint32_t> of_codes;
-        for (const uint32_t code : codes) of_codes.push_back(numbers[code]);
-        numbers = std::move(of_codes);
+void CategoryNumbering::number(Feature& feature, Known& known) {
+    std::vector<uint32_t>& codes = known.codes;
+    const size_t named = known.names ? known.names->names.size() : 0;
+    if (known.names && known.names->has_null) { // which has no name and no number, but sides
+        known.null_code = static_cast<uint32_t>(named);
+        std::erase(codes, *known.null_code);
     }
-    numbers_[feature] = std::move(numbers);
+    if (known.names && !codes.empty() && codes.back() >= named)
+        throw Error(ErrorCode::invalid_argument,
+                    format("feature \"%s\" has %zu categories, the model splits by one of the code %u",
+                           feature.name.c_str(), named, codes.back()),
+                    "Codes count from 0.", "Give all its categories, in the order of their codes.");
+    std::vector<uint32_t> numbers = sorted_names(feature, known);
+    if (named == 0)
+        known.numbers = std::move(numbers);
+    else
+        for (const uint32_t code : codes) known.numbers.push_back(numbers[code]);
 }
 
 void CategoryNumbering::apply() {
     find_codes();
-    for (size_t f = 0; f < model_.features.size(); f++)
-        if (model_.features[f].categorical) {
-            take_null(f);
-            number(f);
-        }
+    for (size_t f = 0; f < known_.size(); f++)
+        if (model_.features[f].categorical) number(model_.features[f], known_[f]);
     for (Tree& tree : model_.trees) {
         for (Node& node : tree) {
             if (node.categories.empty()) continue;
-            const auto feature = static_cast<size_t>(node.feature);
-            const std::vector<uint32_t>& codes = codes_[feature];
-            if (const auto null = null_codes_[feature]) node.null_left = std::erase(node.categories, *null) > 0;
+            const Known& known = known_[static_cast<size_t>(node.feature)];
+            if (known.null_code) node.null_left = std::erase(node.categories, *known.null_code) > 0;
             for (uint32_t& code : node.categories) {
-                const auto place = std::lower_bound(codes.begin(), codes.end(), code) - codes.begin();
-                code = numbers_[feature][static_cast<size_t>(place)];
+                const auto place = std::lower_bound(known.codes.begin(), known.codes.end(), code);
+                code = known.numbers[static_cast<size_t>(place - known.codes.begin())];
             }
             std::sort(node.categories.begin(), node.categories.end());
             context_.worked(10 * node.categories.size());

@@ -33,7 +33,7 @@ struct CategoryNames {
     bool has_null = false; // the code after the last name is NULL's
 };
 
-// By feature's name, as a caller gives them.
+// Categories by the feature's name, as a caller gives them.
 using GivenCategories = std::map<std::string, CategoryNames, std::less<>>;
 
 // Reads a JSON object of arrays, {"feature": ["a", "b"], …}. Error invalid_argument.
@@ -58,19 +58,13 @@ inline std::string shown(std::string_view text) {
 // Refuses a model that has what is not supported: error not_supported, with the reason in the detail.
 [[noreturn]] void refuse_feature_of(const char* library, std::string what, std::string reason);
 
-// Finds features by name. They must outlive it, and keep their names.
-class FeatureNames {
-  public:
+// The numbers of features by their names, which must stay where they are.
+struct FeatureNames {
     FeatureNames(const std::vector<Feature>& features, RunContext& context);
 
-    // Returns the feature's number, or −1.
-    int64_t find(std::string_view name) const;
-    // Returns a name that two features have; a null pointer where there is none.
-    const std::string* repeated() const;
-
-  private:
-    const std::vector<Feature>& features_;
-    Buffer<uint32_t> order_; // features in the order of their names
+    Reservation held;
+    std::map<std::string_view, size_t> numbers;
+    const std::string* repeated = nullptr; // a name that two features have
 };
 
 // Returns the nodes numbered parents first, from children that are numbered as the nodes are given, 0 the root: with
@@ -98,21 +92,25 @@ class CategoryNumbering {
     void apply();
 
   private:
+    // What is known of a feature's categories.
+    struct Known {
+        bool is_split = false;
+        std::optional<CategoryNames> names;
+        std::vector<uint32_t> codes; // ascending and distinct once all are known
+        std::optional<uint32_t> null_code;
+        std::vector<uint32_t> numbers; // of the categories, by place in codes
+    };
+
     void make_distinct(std::vector<uint32_t>& codes);
     void find_codes();
-    void take_null(size_t feature);
-    void number(size_t feature);
-    std::vector<uint32_t> sorted_names(size_t feature);
+    void number(Feature& feature, Known& known);
+    std::vector<uint32_t> sorted_names(Feature& feature, Known& known);
 
     Model& model_;
     const char* const library_;
     Reservation& held_;
     RunContext& context_;
-    std::vector<uint8_t> is_split_;                   // by feature
-    std::vector<std::optional<CategoryNames>> names_; // by feature
-    std::vector<std::vector<uint32_t>> codes_;        // by feature, ascending and distinct once all are known
-    std::vector<std::optional<uint32_t>> null_codes_; // by feature
-    std::vector<std::vector<uint32_t>> numbers_;      // by feature and place in codes_: the number of the category
+    std::vector<Known> known_; // by feature
 };
 
 } // namespace btml::boosting

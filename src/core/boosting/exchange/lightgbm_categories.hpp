@@ -17,34 +17,7 @@ struct CategoryLines {
 // none, so that lists without a place are no error unless a feature of codes may have one of them: invalid_argument.
 // Where there are as many lists as categorical features, these are taken to have them; a notice tells where others
 // could have them too.
-class CategoryNaming {
-  public:
-    CategoryNaming(const CategoryLines& lines, const Model& model, CategoryNumbering& numbering, Reservation& held,
-                   RunContext& context);
-
-    void name(std::string_view categories, std::vector<ImportNotice>& notices);
-
-  private:
-    using Lists = std::vector<CategoryNames>;
-
-    void read_infos();
-    Lists read_lists();
-    std::vector<size_t> read_features();
-    bool set_stated(Lists& lists);
-    bool fits(const CategoryNames& list, size_t feature) const;
-    std::vector<size_t> places(const Lists& lists, bool from_end) const;
-    void set_each(Lists& lists, const std::vector<size_t>& features, std::vector<ImportNotice>& notices);
-    void set_certain(Lists& lists, const std::vector<size_t>& features);
-    [[noreturn]] void refuse_uncertain(const std::string& feature, size_t lists) const;
-
-    const CategoryLines& lines_;
-    const Model& model_;
-    CategoryNumbering& numbering_;
-    Reservation& held_;
-    RunContext& context_;
-    // By feature: how many categories its column had at least if its values are codes; 0 where nothing is known,
-    // infinity where they are no codes.
-    std::vector<double> least_;
-};
+void name_categories(const CategoryLines& lines, std::string_view given, ImportedModel& imported,
+                     CategoryNumbering& numbering, RunContext& context);
 
 } // namespace btml::boosting

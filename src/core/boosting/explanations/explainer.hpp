@@ -87,7 +87,7 @@ class Explainer {
     Buffer<uint32_t> codes_;                      // of categories that go left
     size_t max_nodes_ = 0, max_path_ = 0, max_points_ = 0;
     Buffer<uint32_t> last_; // by feature: the node that it led to last, while paths are walked; 0 then
-    // Of the row and tree at hand:
+    // What follows is of the row and tree at hand.
     Buffer<double> products_, inverses_, sums_;
     Buffer<uint8_t> passed_, side_;
     // Hold a leaf's path: its features, by what each multiplies its product for a contribution, at each point, and by

@@ -6,7 +6,7 @@
 
 namespace btml::boosting {
 
-// Of a feature's contributions to a row, the magnitudes, over all scores together.
+// Holds how large a feature's contributions to rows are in magnitude, over all scores together.
 struct ContributionSize {
     double mean;                     // over the rows of the sample
     std::optional<double> std_error; // of the mean as an estimate of that over all rows; 0 where these are all of them,

@@ -6,7 +6,8 @@
 
 namespace btml::boosting::factorised {
 
-// By cells of a sub-join or by queries for each leaf (see factorised_residuals.hpp); tests ask for one of them.
+// Says whether cells of a sub-join are summed or queries for each leaf (see factorised_residuals.hpp); tests ask for
+// one of them.
 enum class Way { automatic, cells, queries };
 
 // Times are of one thread.

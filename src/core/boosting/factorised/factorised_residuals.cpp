@@ -140,7 +140,7 @@ const RowSums& JoinResiduals::sums(const Selection& selection, const std::vector
     return of_node_;
 }
 
-// Those of all tables are kept up to date, as only the last tree's leaves are new.
+// Sums of all tables are kept up to date, as only the last tree's leaves are new.
 const RowSums& JoinResiduals::root_sums(const Selection& selection, const std::vector<bool>& tables,
                                         bool with_squares) {
     if (sub_join_) return sums(selection, tables, with_squares);

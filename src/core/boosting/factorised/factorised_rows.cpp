@@ -23,7 +23,7 @@ EqualRows find_equal_rows(const BinnedData& data, size_t table, const GroupedTab
         }
         return !values || (*values)[a] == (*values)[b] ? 0 : (*values)[a] < (*values)[b] ? -1 : 1;
     };
-    // Of equal rows the first one stays, by its content where there is one: the same wherever the rows lie.
+    // The first of equal rows stays, by its content where there is one: the same wherever the rows lie.
     const auto place = [&](RowId row) {
         return std::pair(grouped.content.empty() ? uint64_t{0} : grouped.content[row], row);
     };

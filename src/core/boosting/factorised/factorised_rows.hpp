@@ -12,7 +12,8 @@
 
 namespace btml::boosting::factorised {
 
-// By table and row. Weights say which join rows there are and how often, a population; an empty buffer means 1 each.
+// Holds weights by table and row. They say which join rows there are and how often, a population; an empty buffer means
+// 1 each.
 using RowWeights = std::vector<Buffer<double>>;
 
 // Weights are held as multiples of the power of two below the largest, so that no product of them overflows.

@@ -6,9 +6,9 @@ namespace btml::boosting::BTML_LEVEL {
 
 namespace {
 
-using btml::BTML_LEVEL::convert;
 using btml::BTML_LEVEL::Doubles;
 using btml::BTML_LEVEL::Integers;
+using btml::BTML_LEVEL::to_doubles;
 using btml::BTML_LEVEL::width;
 
 [[gnu::always_inline]] inline void load(const int64_t* from, Integers& to) {
@@ -19,10 +19,10 @@ using btml::BTML_LEVEL::width;
 [[gnu::always_inline]] inline void find_gain(const GainRules& rules, const Integers& sums, const Integers& hessians,
                                              Doubles& gain, Integers& holds) {
     Doubles left, right, a, b;
-    convert(sums, left);
-    convert(rules.sum - sums, right);
-    convert(hessians, a);
-    convert(rules.hessian - hessians, b);
+    to_doubles(sums, left);
+    to_doubles(rules.sum - sums, right);
+    to_doubles(hessians, a);
+    to_doubles(rules.hessian - hessians, b);
     a = a * rules.hessian_unit + rules.l2;
     b = b * rules.hessian_unit + rules.l2;
     const Doubles both = left + right, c = a + b, known = c - rules.l2;

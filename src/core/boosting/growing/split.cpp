@@ -154,7 +154,7 @@ GainRules SplitSearch::gain_rules() const {
             .upper = bounds_.upper};
 }
 
-// Of some splits' gains, those that are worth a look.
+// Returns the least of some splits' gains that is worth a look.
 static double least_of_interest(const GainRules& rules, GainBlock& block) {
     constexpr double margin = 3 * gain_tie; // a tie, and what gains differ by that are computed otherwise
     return find_gains(rules, block) * (1 - margin);

@@ -2,7 +2,8 @@
 
 namespace btml::boosting {
 
-static size_t max_table_rows(const BinnedData& data) {
+// Returns the most rows of a table whose rows several rows of the join may come from.
+static size_t max_rows_of_joined_table(const BinnedData& data) {
     size_t most = 0;
     for (const BinnedTable& table : data.tables)
         if (table.ids()) most = std::max(most, table.rows);
@@ -50,14 +51,14 @@ EnumeratedSet::EnumeratedSet(const BinnedData& data, const TrainingRows& trainin
       builder_(data_, *scores_, index_, records_ ? &*records_ : nullptr,
                format_of(*scores_, options) == StatsFormat::tallied, team, context),
       wide_(data_, *scores_, index_, needs_tallies(options), team, context),
-      table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
+      table_sides_(context.memory(), "sides of table rows", max_rows_of_joined_table(data_)),
       bin_sides_(context) {}
 
 uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& options, int threads) {
     const uint64_t leaves = options.max_leaves > 0 ? options.max_leaves : std::numeric_limits<uint64_t>::max();
     return RowIndex::bytes(data.rows, leaves, threads) +
            HistogramBuilder::scratch_bytes(data, needs_tallies(options), threads) +
-           WideFeatures::scratch_bytes(data, needs_tallies(options), threads) + max_table_rows(data) +
+           WideFeatures::scratch_bytes(data, needs_tallies(options), threads) + max_rows_of_joined_table(data) +
            max_category_bins(data);
 }
 
@@ -87,7 +88,7 @@ void EnumeratedSet::unpack(int bits, Histogram& histogram) const {
 
 NodeSums EnumeratedSet::sum(int node) {
     const RowSet& rows = node_rows(node)[in_bag];
-    WorkerSums<NodeSums> partials(team_.size());
+    TeamSums<NodeSums> partials(team_.size(), nullptr); // over the rows that are held here
     index_.for_each_list(rows, [&](const RowList& list, int worker) {
         NodeSums& partial = partials[worker];
         NodeSums gathered[RowIndex::list_rows];

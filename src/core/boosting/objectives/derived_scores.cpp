@@ -1,7 +1,6 @@
 #include "core/boosting/objectives/derived_scores.hpp"
 
 #include "core/boosting/objectives/leaf_rows.hpp"
-#include "core/boosting/rows/number_grid.hpp"
 #include "core/boosting/rows/weighing.hpp"
 #include "core/data/dataset.hpp"
 
@@ -63,9 +62,8 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
 
 void DerivedScores::check_targets(const std::function<bool(double)>& holds, const char* valid) const {
     TeamSums<LeastInvalid> least(team_);
-    for_each_list([&](const RowList& rows, int worker) {
-        for (size_t i = 0; i < rows.count; i++)
-            if (training_.role(rows[i]) != Role::ignored && !holds(target(rows[i]))) least[worker] += {target(rows[i])};
+    for_each_used_row(team_, training_, [&](uint32_t row, Role, int worker) {
+        if (!holds(target(row))) least[worker] += {target(row)};
     });
     const double found = least.total().target;
     if (std::isinf(found)) return;
@@ -79,10 +77,8 @@ void DerivedScores::check_targets(const std::function<bool(double)>& holds, cons
 void DerivedScores::weigh_labels(size_t labels) {
     TeamSums<SumList<int64_t>> by_worker(team_);
     for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels);
-    for_each_list([&](const RowList& rows, int worker) {
-        for (size_t i = 0; i < rows.count; i++)
-            if (training_.role(rows[i]) == Role::train)
-                by_worker[worker][static_cast<size_t>(target(rows[i]))] += training_.weight(rows[i]);
+    for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
+        by_worker[worker][static_cast<size_t>(target(row))] += training_.weight(row);
     });
     SumList<int64_t> counts = by_worker.total();
     counts.resize(labels);
@@ -97,12 +93,8 @@ void DerivedScores::weigh_labels(size_t labels) {
 
 void DerivedScores::sum_weights() {
     TeamSums<SumsByRole<ExactSum>> sums(team_);
-    for_each_list([&](const RowList& rows, int worker) {
-        for (size_t i = 0; i < rows.count; i++) {
-            const Role role = training_.role(rows[i]);
-            if (role == Role::ignored) continue;
-            (role == Role::train ? sums[worker].trained : sums[worker].held_out).add(loss_weight(rows[i]));
-        }
+    for_each_used_row(team_, training_, [&](uint32_t row, Role role, int worker) {
+        (role == Role::train ? sums[worker].trained : sums[worker].held_out).add(loss_weight(row));
     });
     const SumsByRole<ExactSum> total = sums.total();
     train_weight_ = total.trained.value();

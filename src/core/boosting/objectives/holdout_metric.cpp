@@ -31,7 +31,7 @@ std::optional<double> metric_of_sums(HoldoutMetric metric, const EachRow& each_r
     each_row([&](const HeldOutRow& row) {
         double numbers[Metric::max_arguments] = {row.target, row.prediction, alpha};
         if (metric == HoldoutMetric::accuracy) numbers[0] = numbers[1] = row.is_correct;
-        sums.add(of, numbers, row.weight);
+        sums.add(of, numbers, &row.weight);
         context.worked(50);
     });
     return sums.result();

@@ -15,7 +15,7 @@ enum class Link : uint8_t {
     exponential, // the mean is e^score
     logistic,    // the second label's probability is 1 / (1 + e^−score)
     softmax,     // a label's probability is e^(its score) over the sum of all labels'
-    // Of imported models alone:
+    // Imported models alone have these:
     one_vs_all,    // a label's probability is 1 / (1 + e^−its score), whatever the others'
     softplus,      // the mean is ln(1 + e^score)
     signed_square, // the mean is score · |score|
@@ -25,6 +25,11 @@ inline constexpr size_t link_count = 7;
 // Says whether a row has a score for each label.
 inline bool has_scores_by_label(Link link) {
     return link == Link::softmax || link == Link::one_vs_all;
+}
+
+// Says whether predictions take e^score.
+inline bool takes_exponential(Link link) {
+    return link != Link::identity && link != Link::signed_square;
 }
 
 inline double exponential_of_score(double score) {

@@ -69,71 +69,69 @@ class LabelScores final : public DerivedScores {
         return static_cast<double>(scores_[label * training_.rows() + row]) * unit;
     }
     size_t label_of(uint32_t row) const { return static_cast<size_t>(target(row)); }
-    void find_bases(const std::vector<std::string>& names);
-    void add_up(const RowList& rows);
-    Found sum_losses();
+
+    // The logarithm of each label's share, which is at least that of half a row.
+    void find_bases(const std::vector<std::string>& names) {
+        TeamSums<SumList<ExactSum>> by_worker(team_);
+        for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels_);
+        for_each_list([&](const RowList& rows, int worker) {
+            for (size_t i = 0; i < rows.count; i++)
+                if (training_.role(rows[i]) == Role::train)
+                    by_worker[worker][label_of(rows[i])].add(loss_weight(rows[i]));
+        });
+        SumList<ExactSum> sums = by_worker.total();
+        sums.resize(labels_);
+        size_t present = 0;
+        const double least = 0.5 / static_cast<double>(training_.train_rows());
+        for (size_t label = 0; label < labels_; label++) {
+            const double share = sums[label].value() / train_weight_;
+            if (share > 0) present++;
+            bases_.push_back(rounded(logarithm(std::max(share, least)), Link::softmax));
+        }
+        if (present < 2) {
+            const auto only = std::max_element(bases_.begin(), bases_.end()) - bases_.begin();
+            throw DegenerateTarget::of_label(names[static_cast<size_t>(only)], bases_);
+        }
+    }
+
+    void add_up(const RowList& rows) {
+        alignas(64) double scores[derivative_block], largest[derivative_block], sums[derivative_block] = {};
+        const size_t padded = (rows.count + lanes - 1) / lanes * lanes;
+        load_scores(scores_of(0) + rows.first, unit, rows.count, largest);
+        for (size_t label = 1; label < labels_; label++) {
+            load_scores(scores_of(label) + rows.first, unit, rows.count, scores);
+            raise_to_scores(scores, rows.count, largest);
+        }
+        for (size_t label = 0; label < labels_; label++) {
+            load_scores(scores_of(label) + rows.first, unit, rows.count, scores);
+            add_exponentials(scores, largest, padded, sums);
+        }
+        take_logarithms(largest, sums, padded, scores);
+        std::copy_n(scores, rows.count, &log_sums_[rows.first]);
+    }
+
+    // Finds what derivatives of the next iteration go by, too.
+    DerivedScores::Found sum_losses() {
+        TeamSums<Found> found(team_);
+        for_each_list([&](const RowList& rows, int worker) {
+            Found own;
+            add_up(rows);
+            for (size_t i = 0; i < rows.count; i++) {
+                const uint32_t row = rows[i];
+                const Role role = training_.role(row);
+                if (role == Role::ignored) continue;
+                add_loss(row, role, log_sums_[row] - score_of(label_of(row), row), own.losses);
+            }
+            found[worker] += own;
+        });
+        return found.total();
+    }
 
     const size_t labels_;
     Buffer<int64_t> scores_;  // label by label
     Buffer<double> log_sums_; // by row: ln Σ e^score
     size_t selected_ = 0;
 };
-
-// The logarithm of each label's share, which is at least that of half a row.
-void LabelScores::find_bases(const std::vector<std::string>& names) {
-    TeamSums<SumList<ExactSum>> by_worker(team_);
-    for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels_);
-    for_each_list([&](const RowList& rows, int worker) {
-        for (size_t i = 0; i < rows.count; i++)
-            if (training_.role(rows[i]) == Role::train) by_worker[worker][label_of(rows[i])].add(loss_weight(rows[i]));
-    });
-    SumList<ExactSum> sums = by_worker.total();
-    sums.resize(labels_);
-    size_t present = 0;
-    const double least = 0.5 / static_cast<double>(training_.train_rows());
-    for (size_t label = 0; label < labels_; label++) {
-        const double share = sums[label].value() / train_weight_;
-        if (share > 0) present++;
-        bases_.push_back(rounded(logarithm(std::max(share, least))));
-    }
-    if (present < 2) {
-        const auto only = std::max_element(bases_.begin(), bases_.end()) - bases_.begin();
-        throw DegenerateTarget::of_label(names[static_cast<size_t>(only)], bases_);
-    }
-}
-
-void LabelScores::add_up(const RowList& rows) {
-    alignas(64) double scores[derivative_block], largest[derivative_block], sums[derivative_block] = {};
-    const size_t padded = (rows.count + lanes - 1) / lanes * lanes;
-    load_scores(scores_of(0) + rows.first, unit, rows.count, largest);
-    for (size_t label = 1; label < labels_; label++) {
-        load_scores(scores_of(label) + rows.first, unit, rows.count, scores);
-        raise_to_scores(scores, rows.count, largest);
-    }
-    for (size_t label = 0; label < labels_; label++) {
-        load_scores(scores_of(label) + rows.first, unit, rows.count, scores);
-        add_exponentials(scores, largest, padded, sums);
-    }
-    take_logarithms(largest, sums, padded, scores);
-    std::copy_n(scores, rows.count, &log_sums_[rows.first]);
-}
-
-// Finds what derivatives of the next iteration go by, too.
-DerivedScores::Found LabelScores::sum_losses() {
-    TeamSums<Found> found(team_);
-    for_each_list([&](const RowList& rows, int worker) {
-        Found own;
-        add_up(rows);
-        for (size_t i = 0; i < rows.count; i++) {
-            const uint32_t row = rows[i];
-            const Role role = training_.role(row);
-            if (role == Role::ignored) continue;
-            add_loss(row, role, log_sums_[row] - score_of(label_of(row), row), own.losses);
-        }
-        found[worker] += own;
-    });
-    return found.total();
-}
 
 } // namespace
 

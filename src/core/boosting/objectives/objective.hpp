@@ -1,8 +1,8 @@
 // Losses that boosting can minimise.
 //
-// To add one: a file here with an Objective, which has all that others ask of it, and how it starts RowScores (the
-// scores of all rows, held on a grid so that every sum is exact), and a line with its name in BTML_OBJECTIVES. Growing,
-// splitting, prediction, metrics and exchange reach a loss through these two only.
+// A new one takes a file in this folder and its name in BTML_OBJECTIVES. The file defines an Objective: what others ask
+// of the loss, and how it starts RowScores, the scores of all rows on a grid on which every sum is exact. Growing,
+// splitting, prediction, metrics and exchange know no more of a loss than these two.
 #pragma once
 
 #include "core/boosting/objectives/link.hpp"
@@ -43,8 +43,8 @@ enum class HoldoutMetric : uint8_t {
 inline constexpr const char* holdout_metric_names[] = {"rmse",  "mae",      "pinball", "poisson_deviance",  "log_loss",
                                                        "brier", "accuracy", "auc",     "average_precision", "ndcg"};
 
-// A row held out as metrics see it. Of losses of y − F, both numbers may be less by the same number; of several labels
-// they are 1 and the true one's probability.
+// A row held out as metrics see it. Losses of y − F may take the same number from the target and the prediction.
+// Several labels have the target 1, and the probability of the true label as prediction.
 struct HeldOutRow {
     double target, prediction, weight;
     bool is_correct; // the likeliest label is the true one
@@ -104,8 +104,8 @@ class RowScores : public Scores {
     virtual StatsFormat stats_format() const { return StatsFormat::full; }
     // Returns b where every gathered hessian is 1 and no sum passes 2^b − 1 in magnitude; 64: they may.
     virtual int gathered_bits() const { return 64; }
-    // Returns b where sums of gathered numbers may have counts as well: the count of a row, which is 1, added to its
-    // hessian as 2^b overflows in no sum. 0: they may not.
+    // Returns b where a row may be counted by adding 2^b to its hessian: the sum of the hessians stays below 2^b, and
+    // no sum overflows. 0: there is no such b.
     virtual int packed_bits() const { return 0; }
     // Says whether a leaf's value follows from its rows rather than from its sums.
     virtual bool renews() const { return false; }
@@ -121,7 +121,7 @@ class RowScores : public Scores {
 // Says that no score is best for the targets: they are all one label, or all 0 under a logarithmic link.
 class DegenerateTarget : public Error {
   public:
-    // The bases are those of a constant model, whose shares and means are those of half a row.
+    // bases: the scores of a constant model, which predicts as if half a row had another target.
     DegenerateTarget(std::string message, std::string hint, std::vector<double> bases = {})
         : Error(ErrorCode::invalid_argument, std::move(message), {}, std::move(hint)), bases_(std::move(bases)) {}
     static DegenerateTarget of_label(const std::string& label, std::vector<double> bases = {}) {
@@ -189,8 +189,8 @@ struct Objective {
     Link link = Link::identity;
     // The metrics of rows held out that go with it. The first is nearest to the loss.
     std::initializer_list<HoldoutMetric> metrics;
-    // Those of LightGBM and XGBoost that are read as this one. It is written as the first of LightGBM's that has labels
-    // where the model has.
+    // The objectives of LightGBM and XGBoost that are read as this one. It is written as the first of LightGBM's that
+    // has labels where the model has.
     std::initializer_list<ForeignObjective> lightgbm, xgboost;
     // Every row's hessian is its weight, so that a sum of hessians is a count.
     bool hessian_is_count = false;

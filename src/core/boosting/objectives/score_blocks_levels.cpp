@@ -12,9 +12,9 @@ namespace btml::boosting::BTML_LEVEL {
 namespace {
 
 using btml::BTML_LEVEL::Bits;
-using btml::BTML_LEVEL::convert;
 using btml::BTML_LEVEL::Doubles;
 using btml::BTML_LEVEL::Integers;
+using btml::BTML_LEVEL::to_doubles;
 using btml::BTML_LEVEL::width;
 using Floats [[gnu::vector_size(width * sizeof(float))]] = float;
 using FloatBits [[gnu::vector_size(width * sizeof(uint32_t))]] = uint32_t;
@@ -92,7 +92,7 @@ void load_scores(const int64_t* scores, double unit, size_t rows, double* to) {
         Integers held;
         Doubles f;
         load(scores + i, count, held);
-        convert(held, f);
+        to_doubles(held, f);
         f *= unit;
         __builtin_memcpy(to + i, &f, sizeof(f));
     });
@@ -117,7 +117,7 @@ void derive_label(const LabelRows& of, Derivative* to, BlockSums& sums) {
         load(of.scores + i, rows, scores);
         load(of.log_sums + i, rows, log_sum);
         load(of.labels + i, rows, label);
-        convert(scores, f);
+        to_doubles(scores, f);
         f = f * of.unit - log_sum;
         Doubles p = f > 0.0 ? Doubles{} : f;
         bounded_exponential<Bits>(p);
@@ -151,7 +151,7 @@ void weigh_derivatives(const Derivative* derivatives, const int64_t* weights, si
         Integers count_of;
         load_derivatives(derivatives + i, count, r, h);
         load(weights + i, count, count_of);
-        convert(count_of, weight);
+        to_doubles(count_of, weight);
         weight *= unit;
         r = (r * residual_scale + shifter) - shifter;
         h = (h * hessian_scale + shifter) - shifter;

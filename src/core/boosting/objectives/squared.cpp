@@ -41,7 +41,7 @@ TargetSizes sizes_of(const Buffer<double>& target, const TrainingRows& training,
 }
 
 std::unique_ptr<RowScores> start_squared(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
-                                 ThreadTeam& team, RunContext& context) {
+                                         ThreadTeam& team, RunContext& context) {
     const TargetSizes sizes = sizes_of(dataset.target, training, team);
     if (sizes.has_far())
         return squared_beside_far_targets(training, std::move(dataset.target), options.bases, team, context);
@@ -50,7 +50,7 @@ std::unique_ptr<RowScores> start_squared(const TrainingRows& training, Dataset& 
 
 } // namespace
 
-// What no other loss is like is read as this one.
+// Losses of other libraries that no objective here is like are read as this one.
 constinit const Objective squared_objective{.metrics = {HoldoutMetric::rmse, HoldoutMetric::mae},
                                             .lightgbm = {{"regression"}, {"cross_entropy_lambda", Link::softplus}},
                                             .xgboost = {{"reg:squarederror"},
@@ -89,10 +89,8 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, double
       team_(team),
       residuals_(context.memory(), "residuals", training.rows()) {
     find_base(options.bases, static_cast<size_t>(team.size()), team.peers(), [&](const auto& body) {
-        for_each_row(team, training.rows(), [&](size_t row, int worker) {
-            const Role role = training.role(row);
-            if (role != Role::ignored)
-                body(target[training.target_row(row)], training.weight(row), role == Role::train, worker);
+        for_each_used_row(team, training, [&](uint32_t row, Role role, int worker) {
+            body(target[training.target_row(row)], training.weight(row), role == Role::train, worker);
         });
     });
     choose_grid(target, usual);
@@ -118,9 +116,8 @@ void Residuals::add_up_holdout(const ForEach& for_each_held_out, double largest)
 void Residuals::start_holdout_loss() {
     if (training_.holdout_count() == 0) return;
     const auto for_each_held_out = [&](const auto& body) {
-        for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
-            const auto i = static_cast<uint32_t>(row);
-            if (training_.role(i) == Role::holdout) body(i, worker);
+        for_each_used_row(team_, training_, [&](uint32_t row, Role role, int worker) {
+            if (role == Role::holdout) body(row, worker);
         });
     };
     TeamSums<Passed> passed(team_);

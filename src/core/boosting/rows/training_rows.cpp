@@ -38,8 +38,8 @@ TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& conte
     if (weighted_) fix_weights(dataset.weight, all.rows, team);
     dataset.weight.clear();
     count(team);
-    all_trained_ = train_.rows == all.rows;
-    if (train_.rows == 0) refuse_no_training_rows(all.rows, holdout_.rows);
+    all_trained_ = train_.sum == all.rows;
+    if (train_.sum == 0) refuse_no_training_rows(all.rows, holdout_.sum);
     const double total = std::ldexp(static_cast<double>(train_.weight) + static_cast<double>(holdout_.weight), -scale_);
     if (!std::isfinite(total))
         throw Error(ErrorCode::out_of_range, "the weights add up to more than a double precision number can be", {},

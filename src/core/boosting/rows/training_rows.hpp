@@ -3,6 +3,7 @@
 
 #include "core/base/threads.hpp"
 #include "core/boosting/rows/pieces.hpp"
+#include "core/boosting/rows/row_sums.hpp"
 #include "core/boosting/rows/stats.hpp"
 #include "core/data/dataset.hpp"
 
@@ -66,22 +67,14 @@ class TrainingRows {
     }
 
     uint64_t rows() const { return rows_; } // of the join that are held here
-    // Of all rows of the join, those that peers hold included.
-    uint64_t train_rows() const { return train_.rows; }
-    uint64_t holdout_rows() const { return holdout_.rows; }
+    // Count all rows of the join, those that peers hold included.
+    uint64_t train_rows() const { return train_.sum; }
+    uint64_t holdout_rows() const { return holdout_.sum; }
     int64_t train_count() const { return train_.weight; }
     int64_t holdout_count() const { return holdout_.weight; }
 
   private:
-    struct Count {
-        uint64_t rows = 0;
-        int64_t weight = 0;
-        Count& operator+=(const Count& other) {
-            rows += other.rows;
-            weight += other.weight;
-            return *this;
-        }
-    };
+    using Count = WeightedSum<uint64_t, int64_t>; // of rows, and their weight
 
     void fix_weights(const Buffer<double>& weight, uint64_t all_rows, ThreadTeam& team);
     void count(ThreadTeam& team);
@@ -96,12 +89,20 @@ class TrainingRows {
     Count train_, holdout_;
 };
 
+// Calls body(row, role, worker) for all rows that are trained on or held out.
+template <class Body>
+void for_each_used_row(ThreadTeam& team, const TrainingRows& training, const Body& body) {
+    for_each_row(team, training.rows(), [&](size_t i, int worker) {
+        const auto row = static_cast<uint32_t>(i);
+        if (const Role role = training.role(row); role != Role::ignored) body(row, role, worker);
+    });
+}
+
 // Calls body(row, worker) for all rows that are trained on.
 template <class Body>
 void for_each_training_row(ThreadTeam& team, const TrainingRows& training, const Body& body) {
-    for_each_row(team, training.rows(), [&](size_t i, int worker) {
-        const auto row = static_cast<uint32_t>(i);
-        if (training.role(row) == Role::train) body(row, worker);
+    for_each_used_row(team, training, [&](uint32_t row, Role role, int worker) {
+        if (role == Role::train) body(row, worker);
     });
 }
 

@@ -7,9 +7,9 @@ namespace btml::boosting::BTML_LEVEL {
 
 namespace {
 
-using btml::BTML_LEVEL::convert;
 using btml::BTML_LEVEL::Doubles;
 using btml::BTML_LEVEL::Integers;
+using btml::BTML_LEVEL::to_doubles;
 using btml::BTML_LEVEL::width;
 
 // Adding this to a double below 2^51 leaves its whole number in the lowest bits, rounded as llrint does. Products are
@@ -30,8 +30,8 @@ void weigh_numbers(const int64_t* weights, double unit, size_t count, int64_t* n
         __builtin_memcpy(&weight, weights + i, sizeof(weight));
         __builtin_memcpy(&number, numbers + i, sizeof(number));
         Doubles by, product;
-        convert(weight, by);
-        convert(number, product);
+        to_doubles(weight, by);
+        to_doubles(number, product);
         product = by * unit * product;
         number = __builtin_bit_cast(Integers, product + shifter) - std::bit_cast<int64_t>(shifter);
         __builtin_memcpy(numbers + i, &number, sizeof(number));

@@ -30,8 +30,7 @@ constexpr SectionKind known_sections[] = {provenance_section,
 void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
     writer.put(int32_t{sketch.sketches});
-    writer.put(sketch.error.has_value());
-    if (sketch.error) writer.put_finite(*sketch.error);
+    writer.put_optional(sketch.error);
 }
 
 SketchReport decode_sketch(Reader& reader) {
@@ -63,8 +62,7 @@ void encode(const Import& imported, Writer& writer) {
     writer.put_positive(imported.steepness);
     writer.put(imported.single_precision);
     writer.put(imported.averages);
-    writer.put_count(imported.zero_is_missing.size());
-    for (const bool missing : imported.zero_is_missing) writer.put(missing);
+    writer.put_list(imported.zero_is_missing, [&](bool missing) { writer.put(missing); });
 }
 
 Import decode_import(Reader& reader, size_t features) {
@@ -78,8 +76,7 @@ Import decode_import(Reader& reader, size_t features) {
     imported.averages = reader.get_bool();
     const size_t zeros = reader.get_count(1);
     if (zeros != 0 && zeros != features) corrupt_model("Not every feature says what its zeros are.");
-    reader.hold(zeros);
-    for (size_t i = 0; i < zeros; i++) imported.zero_is_missing.push_back(reader.get_bool());
+    imported.zero_is_missing = reader.get_list(zeros, [&] { return uint8_t{reader.get_bool()}; });
     return imported;
 }
 
@@ -97,8 +94,7 @@ void encode(const Node& node, const std::vector<Feature>& features, Writer& writ
     writer.put(node.feature);
     writer.put(node.null_left);
     if (features[node.feature].categorical) {
-        writer.put_count(node.categories.size());
-        for (const uint32_t code : node.categories) writer.put(code);
+        writer.put_list(node.categories, [&](uint32_t code) { writer.put(code); });
     } else {
         writer.put(node.threshold);
     }
@@ -124,15 +120,11 @@ Node decode_node(Reader& reader, const std::vector<Feature>& features) {
     node.null_left = reader.get_bool();
     const Feature& feature = features[node.feature];
     if (feature.categorical) {
-        const size_t count = reader.get_count(sizeof(uint32_t));
-        reader.hold(count * sizeof(uint32_t));
-        node.categories.resize(count);
-        for (size_t i = 0; i < node.categories.size(); i++) {
-            node.categories[i] = reader.get<uint32_t>();
-            if (node.categories[i] >= feature.categories.size() ||
-                (i > 0 && node.categories[i] <= node.categories[i - 1]))
-                corrupt_model("The categories of a node are out of range or not in order.");
-        }
+        node.categories = reader.get_list(reader.get_count(sizeof(uint32_t)), [&] { return reader.get<uint32_t>(); });
+        const auto& codes = node.categories;
+        if ((!codes.empty() && codes.back() >= feature.categories.size()) ||
+            std::adjacent_find(codes.begin(), codes.end(), std::greater_equal()) != codes.end())
+            corrupt_model("The categories of a node are out of range or not in order.");
     } else {
         node.threshold = reader.get_double();
         if (is_null(node.threshold)) corrupt_model("A threshold is NULL.");
@@ -145,10 +137,7 @@ Node decode_node(Reader& reader, const std::vector<Feature>& features) {
 Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
     const size_t count = reader.get_count(min_node_bytes);
     if (count == 0 || count > static_cast<size_t>(INT32_MAX)) corrupt_model(format("A tree has %zu nodes.", count));
-    Tree tree;
-    reader.hold(count * sizeof(Node));
-    tree.reserve(count);
-    for (size_t i = 0; i < count; i++) tree.push_back(decode_node(reader, features));
+    Tree tree = reader.get_list(count, [&] { return decode_node(reader, features); });
     for (size_t i = 0; i < count; i++) {
         const int32_t left = tree[i].left, right = tree[i].right;
         if (i > 0 && tree[i].parent < 0) corrupt_model(format("Node %zu of a tree has no parent.", i));
@@ -166,20 +155,14 @@ Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
 }
 
 void put_trees(const std::vector<Tree>& trees, const std::vector<Feature>& features, Writer& writer) {
-    writer.put_count(trees.size());
-    for (const Tree& tree : trees) {
-        writer.put_count(tree.size());
-        for (const Node& node : tree) encode(node, features, writer);
-    }
+    writer.put_list(trees, [&](const Tree& tree) {
+        writer.put_list(tree, [&](const Node& node) { encode(node, features, writer); });
+    });
 }
 
 std::vector<Tree> get_trees(Reader& reader, const std::vector<Feature>& features) {
-    const size_t count = reader.get_count(sizeof(uint32_t) + min_node_bytes);
-    reader.hold(count * sizeof(Tree));
-    std::vector<Tree> trees;
-    trees.reserve(count);
-    for (size_t i = 0; i < count; i++) trees.push_back(decode_tree(reader, features));
-    return trees;
+    return reader.get_list(reader.get_count(sizeof(uint32_t) + min_node_bytes),
+                           [&] { return decode_tree(reader, features); });
 }
 
 Deviation decode_deviation(Reader& reader, const std::vector<Feature>& features) {
@@ -193,10 +176,8 @@ Deviation decode_deviation(Reader& reader, const std::vector<Feature>& features)
 
 void encode(const LogEntry& entry, Writer& writer) {
     writer.put_finite(entry.train_loss);
-    for (const std::optional<double>& value : {entry.holdout_loss, entry.holdout_metric}) {
-        writer.put(value.has_value());
-        if (value) writer.put_finite(*value);
-    }
+    writer.put_optional(entry.holdout_loss);
+    writer.put_optional(entry.holdout_metric);
 }
 
 // Losses of counts may be negative.
@@ -209,12 +190,9 @@ LogEntry decode_log_entry(Reader& reader) {
 
 // Labels and their weights, directions of features, offset.
 void encode_target(const Model& model, Writer& writer) {
-    writer.put_count(model.labels.size());
-    for (const std::string& label : model.labels) writer.put(std::string_view(label));
-    writer.put_count(model.label_weights.size());
-    for (const double weight : model.label_weights) writer.put_finite(weight);
-    writer.put_count(model.directions.size());
-    for (const int8_t direction : model.directions) writer.put(direction);
+    writer.put_list(model.labels, [&](std::string_view label) { writer.put(label); });
+    writer.put_list(model.label_weights, [&](double weight) { writer.put_finite(weight); });
+    writer.put_list(model.directions, [&](int8_t direction) { writer.put(direction); });
     writer.put(model.offset.has_value());
     if (model.offset) writer.put(*model.offset);
 }
@@ -222,16 +200,15 @@ void encode_target(const Model& model, Writer& writer) {
 void decode_target(Reader& reader, Model& model) {
     const size_t labels = reader.get_count(sizeof(uint32_t));
     if (labels > max_labels) corrupt_model(format("It has %zu labels.", labels));
-    for (size_t i = 0; i < labels; i++) model.labels.push_back(reader.get_string());
+    model.labels = reader.get_list(labels, [&] { return reader.get_string(); });
     const size_t weights = reader.get_count(sizeof(double));
     if (weights != 0 && weights != labels) corrupt_model("Not every label has a weight.");
-    for (size_t i = 0; i < weights; i++) model.label_weights.push_back(get_not_negative(reader));
+    model.label_weights = reader.get_list(weights, [&] { return get_not_negative(reader); });
     const size_t directions = reader.get_count(sizeof(int8_t));
     if (directions != 0 && directions != model.features.size()) corrupt_model("Not every feature has a direction.");
-    for (size_t i = 0; i < directions; i++) {
-        model.directions.push_back(reader.get<int8_t>());
-        if (std::abs(model.directions.back()) > 1) corrupt_model("The direction of a feature is out of range.");
-    }
+    model.directions = reader.get_list(directions, [&] { return reader.get<int8_t>(); });
+    for (const int8_t direction : model.directions)
+        if (std::abs(direction) > 1) corrupt_model("The direction of a feature is out of range.");
     if (!reader.get_bool()) return;
     model.offset = reader.get<int32_t>();
     if (*model.offset < 0 || static_cast<size_t>(*model.offset) >= model.features.size() ||
@@ -272,13 +249,11 @@ void encode(const Model& model, Writer& writer) {
     encode(static_cast<const Provenance&>(model), writer);
     writer.section(options_section, [&] { options_table.write(model.options, writer); });
     writer.section(trees_section, [&] {
-        writer.put_count(model.bases.size());
-        for (const double base : model.bases) writer.put_finite(base);
+        writer.put_list(model.bases, [&](double base) { writer.put_finite(base); });
         put_trees(model.trees, model.features, writer);
     });
     writer.section(log_section, [&] {
-        writer.put_count(model.log.size());
-        for (const LogEntry& entry : model.log) encode(entry, writer);
+        writer.put_list(model.log, [&](const LogEntry& entry) { encode(entry, writer); });
         writer.put(model.baseline.has_value());
         if (model.baseline) encode(*model.baseline, writer);
     });
@@ -306,15 +281,11 @@ Model decode(Reader& reader) {
     sections.require(trees_section, [&] {
         const size_t bases = reader.get_count(sizeof(double));
         if (bases == 0 || bases > max_labels) corrupt_model(format("It has %zu bases.", bases));
-        model.bases.clear();
-        for (size_t i = 0; i < bases; i++) model.bases.push_back(reader.get_finite());
+        model.bases = reader.get_list(bases, [&] { return reader.get_finite(); });
         model.trees = get_trees(reader, model.features);
     });
     sections.require(log_section, [&] {
-        const size_t entries = reader.get_count(sizeof(double) + 1);
-        reader.hold(entries * sizeof(LogEntry));
-        model.log.reserve(entries);
-        for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
+        model.log = reader.get_list(reader.get_count(sizeof(double) + 1), [&] { return decode_log_entry(reader); });
         if (reader.get_bool()) model.baseline = decode_log_entry(reader);
     });
     sections.read(sketch_section, [&] { model.sketch = decode_sketch(reader); });

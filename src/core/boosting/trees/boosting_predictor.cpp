@@ -389,30 +389,4 @@ std::span<const double> Predictor::probabilities(std::span<const double> feature
     return probabilities_;
 }
 
-std::vector<double> scores_by_walking(const Model& model, std::span<const double> row) {
-    MissingValues missing(model);
-    const std::span<const double> features = missing(row);
-    std::vector<double> scores = model.bases;
-    if (model.offset)
-        for (double& score : scores) score += features[*model.offset];
-    for (size_t t = 0; t < model.trees.size(); t++) {
-        const Tree& tree = model.trees[t];
-        const Node* node = &tree[0];
-        while (!node->is_leaf()) {
-            const bool left = node->rule(model.features).goes_left(features[node->feature]);
-            node = &tree[left ? node->left : node->right];
-        }
-        double& score = scores[t % scores.size()];
-        score = rounded(score + node->value, sums_floats(model));
-    }
-    if (model.imported && model.imported->averages && !model.trees.empty())
-        for (double& score : scores) score /= static_cast<double>(model.iterations());
-    return scores;
-}
-
-double predict_by_walking(const Model& model, std::span<const double> features) {
-    const double score = scores_by_walking(model, features)[0];
-    return prediction_of(model.link(), model.imported ? model.imported->steepness * score : score);
-}
-
 } // namespace btml::boosting

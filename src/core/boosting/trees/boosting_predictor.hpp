@@ -53,8 +53,4 @@ class Predictor {
     std::vector<double> scores_, probabilities_; // of the row at hand
 };
 
-// The definition that Predictor must agree with to the last bit: a plain walk from root to leaf.
-std::vector<double> scores_by_walking(const Model& model, std::span<const double> features);
-double predict_by_walking(const Model& model, std::span<const double> features);
-
 } // namespace btml::boosting

@@ -1,12 +1,12 @@
 #include "core/boosting/trees/to_sql.hpp"
 
+#include "core/base/text_builder.hpp"
 #include "core/boosting/trees/missing_values.hpp"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <string_view>
 
@@ -14,23 +14,19 @@ namespace btml::boosting {
 
 namespace {
 
-// Takes the text; without a place for it, its bytes are counted only.
 class SqlText {
   public:
-    SqlText(char* text, const Model& model, SqlDialect dialect, RunContext& context)
+    SqlText(const Model& model, SqlDialect dialect, RunContext& context)
         : is_ansi_(dialect == SqlDialect::ansi),
           sums_floats_(model.imported && model.imported->single_precision),
-          text_(text),
-          context_(context) {}
+          text_(context, "the SQL of a model") {}
 
     bool is_ansi() const { return is_ansi_; }
+    Buffer<char> take() { return text_.take(); }
 
-    uint64_t length() const { return length_; }
-
-    SqlText& operator<<(std::string_view piece) {
-        if (text_) std::memcpy(text_ + length_, piece.data(), piece.size());
-        length_ += piece.size();
-        context_.worked(piece.size());
+    template <class Piece>
+    SqlText& operator<<(const Piece& piece) {
+        text_ << piece;
         return *this;
     }
     SqlText& operator<<(double x) {
@@ -107,9 +103,7 @@ class SqlText {
     }
 
     const bool is_ansi_, sums_floats_;
-    char* const text_;
-    RunContext& context_;
-    uint64_t length_ = 0;
+    TextBuilder text_;
 };
 
 // "timestamp(3) with time zone" is a timestamp; "timestamped" is not.
@@ -179,7 +173,7 @@ void write_category(const Feature& feature, const SplitRule& rule, SqlText& sql)
     }
     size_t longest = 0;
     for (const uint32_t code : rule.categories) longest = std::max(longest, feature.categories[code].size());
-    (sql << "CAST(").identifier(feature.name) << " AS VARCHAR(" << std::to_string(longest + 1) << "))";
+    (sql << "CAST(").identifier(feature.name) << " AS VARCHAR(" << longest + 1 << "))";
 }
 
 // What is taken for missing beside NULL.
@@ -297,7 +291,7 @@ void write_score(const Model& model, size_t score, SqlText& sql) {
     const bool averages = model.imported && model.imported->averages && !model.trees.empty();
     if (averages) sql << "(";
     sql.sum([&] { write_sum(model, score, sql); });
-    if (averages) sql << ") / " << std::to_string(model.iterations());
+    if (averages) sql << ") / " << model.iterations();
 }
 
 constexpr char one_row[] = " FROM (SELECT 0 AS btml_zero) AS btml_row"; // for databases that need a FROM
@@ -339,7 +333,7 @@ void write_one_vs_all(const Model& model, std::optional<size_t> label, SqlText& 
 
 // Names of a subquery's columns: prefix1, prefix2, …
 void write_names(const char* before, const std::string& prefix, const char* after, size_t count, SqlText& sql) {
-    for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "" : ", ") << before << prefix << std::to_string(i) << after;
+    for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "" : ", ") << before << prefix << i << after;
 }
 
 // The innermost subquery is the only one that refers to features, and has no columns of its own that these could be
@@ -348,7 +342,7 @@ void write_scores(const Model& model, SqlText& sql) {
     for (size_t i = 0; i < model.scores(); i++) {
         if (i > 0) sql << ",\n";
         write_score(model, i, sql);
-        sql << " AS s" << std::to_string(i + 1);
+        sql << " AS s" << i + 1;
     }
     sql << (sql.is_ansi() ? one_row : " OFFSET 0") << ") AS scores";
 }
@@ -374,16 +368,16 @@ void write_softmax(const Model& model, std::optional<size_t> label, SqlText& sql
     const char* const fence = sql.is_ansi() ? "" : " OFFSET 0";
     sql << "(SELECT ";
     if (label)
-        sql << "e" << std::to_string(*label + 1) << " / total";
+        sql << "e" << *label + 1 << " / total";
     else {
         sql << "ARRAY[";
-        for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "e" : ", e") << std::to_string(i) << " / total";
+        for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "e" : ", e") << i << " / total";
         sql << "]";
     }
     sql << "\nFROM (SELECT ";
     write_names("", "e", "", count, sql);
     sql << ", ";
-    for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "e" : " + e") << std::to_string(i);
+    for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "e" : " + e") << i;
     sql << " AS total FROM (SELECT ";
     for (size_t i = 1; i <= count; i++) {
         const std::string number = std::to_string(i);
@@ -436,15 +430,10 @@ void write(const Model& model, const SqlForm& form, SqlText& sql) {
 
 } // namespace
 
-uint64_t sql_length(const Model& model, RunContext& context, const SqlForm& form) {
-    SqlText sql(nullptr, model, form.dialect, context);
+Buffer<char> to_sql(const Model& model, RunContext& context, const SqlForm& form) {
+    SqlText sql(model, form.dialect, context);
     write(model, form, sql);
-    return sql.length();
-}
-
-void write_sql(const Model& model, char* text, RunContext& context, const SqlForm& form) {
-    SqlText sql(text, model, form.dialect, context);
-    write(model, form, sql);
+    return sql.take();
 }
 
 } // namespace btml::boosting

@@ -1,12 +1,12 @@
 // A model as one SQL expression over its feature names.
 #pragma once
 
-#include "core/base/run_context.hpp"
+#include "core/base/buffer.hpp"
 #include "core/boosting/trees/boosting_model.hpp"
 
 namespace btml::boosting {
 
-// Of ANSI SQL, what the standard of 2023 has: CAST instead of ::, no collation, no NaN, infinity or seconds of a time.
+// ansi is what the standard of 2023 has: CAST instead of ::, no collation, no NaN, infinity or seconds of a time.
 enum class SqlDialect : uint8_t { postgresql, ansi };
 inline constexpr const char* sql_dialect_names[] = {"postgresql", "ansi"};
 
@@ -21,7 +21,6 @@ struct SqlForm {
 // text). The probabilities of multiclass are a subquery. Both take time in proportion to the text. Error not_supported
 // naming the feature that the dialect has no expression for. An imported model's NaN is NULL, which ANSI SQL lacks;
 // where it sums floats, so does the SQL, as type real.
-uint64_t sql_length(const Model& model, RunContext& context, const SqlForm& form = {}); // in bytes
-void write_sql(const Model& model, char* text, RunContext& context, const SqlForm& form = {});
+Buffer<char> to_sql(const Model& model, RunContext& context, const SqlForm& form = {});
 
 } // namespace btml::boosting

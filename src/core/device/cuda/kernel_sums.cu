@@ -75,7 +75,7 @@ struct Stage {
 template <int form>
 class Loads {
   public:
-    // Of a wide group, a chunk has half of the dimensions, and then what their high parts leave.
+    // A chunk of a wide group has half of the dimensions, and then what their high parts leave.
     static constexpr unsigned at_once = form == btml_cuda_wide ? chunk / 2 : chunk;
 
     __device__ Loads(Stage* shared, unsigned dimensions, const Coordinates& queries, const Coordinates& keys,

@@ -123,7 +123,8 @@ void ThetaSearch::descend(Vector x, uint64_t evaluations) {
     if (evaluations == 0) return;
     minimise(
         x, [&](std::span<const double> at, std::span<double> gradient) { return evaluate(at, gradient); },
-        static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), min_gain_of_thetas, longest_step);
+        static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), min_gain_of_thetas,
+        longest_step);
 }
 
 OrderedKernel ThetaSearch::search() {

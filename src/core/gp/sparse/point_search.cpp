@@ -64,7 +64,8 @@ BoundSlopes slopes_of_bound(const SmoothKernel& kernel, std::span<const double> 
     repeated.weights = weights;
     const Collapsed collapsed(kernel, inducing, repeated, team, context);
     const size_t width = kernel.width(), count = inducing.size() / width;
-    BoundSlopes slopes{std::vector<double>(width + 2), Buffer<double>(context.memory(), bound_memory, count * width, 0.0)};
+    BoundSlopes slopes{std::vector<double>(width + 2),
+                       Buffer<double>(context.memory(), bound_memory, count * width, 0.0)};
     std::vector<double>& by_parameter = slopes.parameters;
     const std::span<double> by_point(slopes.points.data(), slopes.points.size());
 

@@ -70,7 +70,8 @@ Normal SparseModel::latent(std::span<const double> features) {
 void SparseModel::joint(std::span<const double> features, size_t count, double* means, double* covariances,
                         RunContext& context) {
     const size_t width = parts_.coordinates.width(), of_point = features.size() / count, size = inducing_points();
-    Buffer<double> points(context.memory(), model_memory, count * width), with_inducing(context.memory(), model_memory, count * size);
+    Buffer<double> points(context.memory(), model_memory, count * width),
+        with_inducing(context.memory(), model_memory, count * size);
     std::vector<bool> known(count);
     for (size_t i = 0; i < count; i++) {
         context.worked(8 * size);

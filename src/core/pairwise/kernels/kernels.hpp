@@ -111,7 +111,7 @@ template <class Shape>
 inline constexpr Kernel kernel_of{Kernels::place<Shape>()};
 
 // The Gaussian processes' word for the same kernel.
-inline constexpr ForeignName kernel_synonyms[] = {{"squared_exponential", Gaussian::name}};
+inline constexpr OtherNames kernel_synonyms[] = {{Gaussian::name, {"squared_exponential"}}};
 
 inline constexpr auto kernel_names = Kernels::map([]<class Shape>(std::type_identity<Shape>) { return Shape::name; });
 

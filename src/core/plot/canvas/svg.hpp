@@ -1,8 +1,11 @@
 // SVG as text, whose memory is counted. Numbers are tenths of a pixel; only our own markup is written as it is.
 #pragma once
 
-#include "core/base/buffer.hpp"
+#include "core/base/text_builder.hpp"
 #include "core/plot/canvas/text.hpp"
+
+#include <algorithm>
+#include <cmath>
 
 namespace btml::plot {
 
@@ -12,7 +15,7 @@ struct Point {
 
 class Svg {
   public:
-    explicit Svg(RunContext& context) : context_(context), text_(context.memory(), "a picture") {}
+    explicit Svg(RunContext& context) : text_(context, "a picture") {}
 
     // Writes markup, numbers and texts that are escaped(), one after the other.
     template <class... Parts>
@@ -21,20 +24,22 @@ class Svg {
         return *this;
     }
     // Writes a command of a path, such as 'M'.
-    Svg& put_point(char command, Point at) { return put(std::string_view(&command, 1), at.x, ' ', at.y); }
+    Svg& put_point(char command, Point at) { return put(command, at.x, ' ', at.y); }
 
-    std::string_view text() const { return {text_.data(), text_.size()}; }
+    std::string_view text() const { return text_.text(); }
 
   private:
-    void write(char c) { text_.push_back(c); }
-    void write(double x);
-    void write(std::string_view markup);
-    void write(const char* markup) { write(std::string_view(markup)); }
-    void write(const std::string& markup) { write(std::string_view(markup)); }
-    void write(int number) { write(std::to_string(number)); }
+    void write(double x) {
+        const auto tenths = std::isfinite(x) ? std::llround(std::clamp(x, -1e5, 1e5) * 10) : 0;
+        text_ << (tenths < 0 ? "-" : "") << std::abs(tenths / 10);
+        if (tenths % 10 != 0) text_ << '.' << std::abs(tenths % 10);
+    }
+    template <class Markup>
+    void write(const Markup& markup) {
+        text_ << markup;
+    }
 
-    RunContext& context_;
-    Buffer<char> text_;
+    TextBuilder text_;
 };
 
 } // namespace btml::plot

@@ -20,6 +20,7 @@ static void draw_areas(LayerRows rows, Canvas& canvas) {
 const Mark band_mark = {.columns = parts(Part::x, Part::lower, Part::upper),
                         .needs = parts(Part::x),
                         .swatch = Swatch::area,
+                        .along_y = parts(Part::lower, Part::upper),
                         .padded = false,
                         .draw = [](LayerRows rows, Canvas& canvas) { draw_bands(rows, false, canvas); }};
 

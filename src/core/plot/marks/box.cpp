@@ -110,6 +110,7 @@ void draw_boxes(LayerRows rows, Canvas& canvas) {
 const Mark box_mark = {.columns = parts(Part::x, Part::y),
                        .needs = parts(Part::x, Part::y),
                        .swatch = Swatch::area,
+                       .along_y = bit(Part::y),
                        .has_width = true,
                        .draw = draw_boxes};
 

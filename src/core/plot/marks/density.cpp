@@ -8,69 +8,60 @@ namespace {
 
 constexpr size_t levels = 8;
 
-class CellCounts {
-  public:
+struct CellCounts {
+    const Frame& frame;
+    const double pixels; // of a side
+    const size_t columns;
+    std::vector<uint64_t> counts;
+    std::vector<double> sums; // of column value, where it is drawn
+
     explicit CellCounts(const Canvas& canvas)
-        : frame_(canvas.frame),
-          size_(std::max(4.0, std::ceil(std::sqrt(frame_.area() / max_cells)))),
-          columns_(static_cast<size_t>((frame_.right - frame_.left) / size_) + 1),
-          counts_(columns_ * (static_cast<size_t>((frame_.bottom - frame_.top) / size_) + 1)),
-          sums_(canvas.values ? counts_.size() : 0) {}
+        : frame(canvas.frame),
+          pixels(std::max(4.0, std::ceil(std::sqrt(frame.area() / max_cells)))),
+          columns(static_cast<size_t>((frame.right - frame.left) / pixels) + 1),
+          counts(columns * (static_cast<size_t>((frame.bottom - frame.top) / pixels) + 1)),
+          sums(canvas.values ? counts.size() : 0) {}
 
     void add(Point at, double value) {
-        const auto column = static_cast<size_t>((at.x - frame_.left) / size_);
-        const auto line = static_cast<size_t>((at.y - frame_.top) / size_);
-        const size_t cell = std::min(line * columns_ + column, counts_.size() - 1);
-        if (!sums_.empty()) {
-            if (is_null(value)) return;
-            sums_[cell] += value;
-        }
-        counts_[cell]++;
+        const auto column = static_cast<size_t>((at.x - frame.left) / pixels);
+        const auto line = static_cast<size_t>((at.y - frame.top) / pixels);
+        const size_t cell = std::min(line * columns + column, counts.size() - 1);
+        if (!sums.empty() && is_null(value)) return;
+        if (!sums.empty()) sums[cell] += value;
+        counts[cell]++;
     }
-    size_t size() const { return counts_.size(); }
-    size_t columns() const { return columns_; }
-    double pixels() const { return size_; }
-    uint64_t count(size_t cell) const { return counts_[cell]; }
-    double mean(size_t cell) const { return sums_[cell] / static_cast<double>(counts_[cell]); }
-    uint64_t largest() const { return *std::max_element(counts_.begin(), counts_.end()); }
     // Returns the middle of a cell's left side.
     Point at(size_t cell) const {
-        return {frame_.left + size_ * static_cast<double>(cell % columns_),
-                frame_.top + size_ * (static_cast<double>(cell / columns_) + 0.5)};
+        return {frame.left + pixels * static_cast<double>(cell % columns),
+                frame.top + pixels * (static_cast<double>(cell / columns) + 0.5)};
     }
-
-  private:
-    const Frame& frame_;
-    double size_;
-    size_t columns_;
-    std::vector<uint64_t> counts_;
-    std::vector<double> sums_;
 };
 
 // Draws the cells of one class, 0 being none: neighbours in one line together.
 void draw_class(const CellCounts& cells, const std::vector<uint8_t>& classes, uint8_t wanted, Canvas& canvas) {
-    for (size_t i = 0, end; i < cells.size(); i = end) {
+    for (size_t i = 0, end; i < cells.counts.size(); i = end) {
         end = i + 1;
         if (classes[i] != wanted) continue;
-        while (end % cells.columns() != 0 && end < cells.size() && classes[end] == wanted) end++;
-        canvas.svg.put_point('M', cells.at(i)).put('h', cells.pixels() * static_cast<double>(end - i));
+        while (end % cells.columns != 0 && end < cells.counts.size() && classes[end] == wanted) end++;
+        canvas.svg.put_point('M', cells.at(i)).put('h', cells.pixels * static_cast<double>(end - i));
     }
 }
 
 void draw_cells(const CellCounts& cells, uint64_t largest, Canvas& canvas) {
     const size_t classes = canvas.values ? shade_count : levels;
     const double full = logarithm10(1 + static_cast<double>(largest));
-    std::vector<uint8_t> of_cell(cells.size());
-    for (size_t i = 0; i < cells.size(); i++) {
-        if (cells.count(i) == 0) continue;
-        const double share = logarithm10(1 + static_cast<double>(cells.count(i))) / full;
-        const size_t number = canvas.values ? shade_of(canvas.values->share(cells.mean(i)))
-                                            : std::min(static_cast<size_t>(share * levels), levels - 1);
+    std::vector<uint8_t> of_cell(cells.counts.size());
+    for (size_t i = 0; i < cells.counts.size(); i++) {
+        if (cells.counts[i] == 0) continue;
+        const double share = logarithm10(1 + static_cast<double>(cells.counts[i])) / full;
+        const size_t number = canvas.values
+                                  ? shade_of(canvas.values->share(cells.sums[i] / static_cast<double>(cells.counts[i])))
+                                  : std::min(static_cast<size_t>(share * levels), levels - 1);
         of_cell[i] = static_cast<uint8_t>(1 + number);
     }
     for (size_t i = 0; i < classes; i++) {
         if (std::find(of_cell.begin(), of_cell.end(), i + 1) == of_cell.end()) continue;
-        canvas.svg.put("<path class=\"cells\" stroke-width=\"", cells.pixels(), '"');
+        canvas.svg.put("<path class=\"cells\" stroke-width=\"", cells.pixels, '"');
         if (canvas.values)
             canvas.svg.put(" color=\"", shade_colour_of(i), '"');
         else
@@ -106,7 +97,7 @@ void draw_density(LayerRows rows, Canvas& canvas) {
     std::map<uint32_t, CellCounts> counts;
     with_all([&](uint32_t series, LayerRows own) {
         const CellCounts& cells = counts.emplace(series, count_rows(own, canvas)).first->second;
-        largest = std::max(largest, cells.largest());
+        largest = std::max(largest, *std::max_element(cells.counts.begin(), cells.counts.end()));
     });
     with_all([&](uint32_t series, LayerRows) {
         canvas.begin_group(series, "");

@@ -50,7 +50,7 @@ void ColouredDots::add(size_t row, Point at) {
 void ColouredDots::draw(std::optional<double> radius) {
     size_t all = 0;
     for (const auto& [group, places] : groups_) all += places.size();
-    // Those without a series lie below the others.
+    // Points without a series lie below the others.
     const auto draw_group = [&](uint32_t group, const std::vector<Point>& places) {
         const size_t alike = by_value_ ? all : places.size();
         const char* const faint = alike > 100 ? " opacity=\".85\"" : "";

@@ -13,8 +13,8 @@ double dot_radius(size_t count);
 
 // Returns the radius in pixels of a circle whose area is in proportion to its size, of such sizes.
 double circle_radius(double size, const std::optional<ValueRange>& sizes);
-// Says whether so many rows of the mark are circles by their sizes.
-bool draws_circles(const Rows& rows, const Mark* mark, size_t count);
+// Says whether so many points are circles by their sizes.
+bool draws_circles(const Rows& rows, size_t count);
 
 // Draws points; series other than the first have another shape as well, unless there are too many to see one.
 void draw_dots(std::span<const Point> places, double radius, uint32_t series, Canvas& canvas);

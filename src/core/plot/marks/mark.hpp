@@ -1,4 +1,4 @@
-// What rows are drawn as. A new mark is a file that defines its Mark, its declaration, and a line of the table below.
+// What rows are drawn as. A new mark is a file that defines its Mark, and a name in the list below.
 #pragma once
 
 #include "core/plot/marks/rows.hpp"
@@ -58,38 +58,44 @@ struct Mark {
     Parts columns; // that the source must have
     Parts needs;   // of these, what a row without is not drawn
     Swatch swatch;
-    bool from_zero = false;  // y's axis has 0
-    bool has_width = false;  // a row takes a share of x's axis
-    bool category_y = false; // y may be a category
-    bool horizontal = false; // x is the vertical axis where it is a category
-    bool coloured = false;   // by column value
-    bool padded = true;      // points at the ends of an axis have room around them
+    Parts along_y = parts(Part::y, Part::lower, Part::upper); // what y's axis must have room for
+    bool from_zero = false;                                   // y's axis has 0
+    bool has_width = false;                                   // a row takes a share of x's axis
+    bool has_height = false;                                  // a row takes a share of y's axis
+    bool category_y = false;                                  // y may be a category
+    bool horizontal = false;                                  // x is the vertical axis where it is a category
+    bool coloured = false;                                    // by column value
+    bool sized = false;                                       // by column size
+    bool padded = true;                                       // points at the ends of an axis have room around them
     void (*draw)(LayerRows rows, Canvas& canvas) = nullptr;
-    void (*draw_below)(LayerRows rows,
-                       Canvas& canvas) = nullptr; // before any mark is drawn, where there is such a thing
+    // Draws what lies below the marks of all layers, where there is such a thing.
+    void (*draw_below)(LayerRows rows, Canvas& canvas) = nullptr;
 };
-
-extern const Mark area_mark, band_mark, bar_mark, box_mark, heatmap_mark, line_mark, point_mark, step_mark;
 
 // The marks in the order in which they are drawn, each over those before it.
-struct NamedMark {
-    const char* name;
-    const Mark* mark;
-};
-inline constexpr NamedMark marks[] = {
-    {"heatmap", &heatmap_mark}, {"area", &area_mark},   {"bar", &bar_mark},   {"box", &box_mark},
-    {"band", &band_mark},       {"point", &point_mark}, {"step", &step_mark}, {"line", &line_mark},
-};
-inline constexpr auto mark_names = [] {
-    std::array<const char*, std::size(marks)> names{};
-    for (size_t i = 0; i < names.size(); i++) names[i] = marks[i].name;
-    return names;
-}();
+#define BTML_MARKS(mark) mark(heatmap) mark(area) mark(bar) mark(box) mark(band) mark(point) mark(step) mark(line)
+#define BTML_MARK_DECLARATION(name) extern const Mark name##_mark;
+#define BTML_MARK_PLACE(name) &name##_mark,
+#define BTML_MARK_NAME(name) #name,
+
+BTML_MARKS(BTML_MARK_DECLARATION)
+inline constexpr const Mark* marks[] = {BTML_MARKS(BTML_MARK_PLACE)};
+inline constexpr const char* mark_names[] = {BTML_MARKS(BTML_MARK_NAME)};
+
+// Returns the place of a mark in both, or behind the last.
 constexpr uint8_t mark_number(std::string_view name) {
-    for (uint8_t i = 0; i < std::size(marks); i++)
-        if (marks[i].name == name) return i;
-    return std::size(marks);
+    uint8_t number = 0;
+    while (number < std::size(marks) && mark_names[number] != name) number++;
+    return number;
 }
+
+// The rows of one mark.
+struct Layer {
+    uint8_t number;
+    LayerRows rows;
+
+    const Mark& mark() const { return *marks[number]; }
+};
 
 // Cells of a grid over a picture's data: more are not drawn.
 inline constexpr double max_cells = 20'000;

@@ -55,7 +55,7 @@ void draw_points(LayerRows rows, Canvas& canvas) {
         draw_swarm(rows, canvas);
     else if (rows.size() > max_points)
         draw_density(rows, canvas);
-    else if (draws_circles(canvas.rows, &point_mark, rows.size()))
+    else if (draws_circles(canvas.rows, rows.size()))
         draw_circles(rows, canvas);
     else
         draw_each(rows, canvas);
@@ -69,8 +69,8 @@ double circle_radius(double size, const std::optional<ValueRange>& sizes) {
     return std::max(min_radius, max_radius * std::sqrt(size / largest));
 }
 
-bool draws_circles(const Rows& rows, const Mark* mark, size_t count) {
-    return mark == &point_mark && rows.shape().has(Part::size) && count <= max_points;
+bool draws_circles(const Rows& rows, size_t count) {
+    return rows.shape().has(Part::size) && count <= max_points;
 }
 
 const Mark point_mark = {.columns = parts(Part::x, Part::y),
@@ -78,6 +78,7 @@ const Mark point_mark = {.columns = parts(Part::x, Part::y),
                          .swatch = Swatch::point,
                          .category_y = true,
                          .coloured = true,
+                         .sized = true,
                          .draw = draw_points};
 
 } // namespace btml::plot

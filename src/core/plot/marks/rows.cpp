@@ -17,10 +17,9 @@ size_t Rows::dictionary_number(Part part) {
 double Rows::category(Part part, std::string_view text) {
     const uint32_t code = dictionary(part).number(text);
     if (code >= max_categories)
-        throw Error(
-            ErrorCode::limit_exceeded,
-            format("column \"%s\" has more than %zu categories", part_names[static_cast<size_t>(part)], max_categories),
-            "", "Cast it to a number or a time, or GROUP BY fewer categories.");
+        throw Error(ErrorCode::limit_exceeded,
+                    format("column \"%s\" has more than %zu categories", name_of(part), max_categories), "",
+                    "Cast it to a number or a time, or GROUP BY fewer categories.");
     return code;
 }
 
@@ -35,8 +34,8 @@ uint32_t Rows::text_code(Part part, std::string_view text) {
 std::optional<Flaw> Rows::flaw(double x, Part part) const {
     if (is_null(x)) return Flaw::null;
     if (!std::isfinite(x)) return Flaw::not_finite;
-    const bool logarithmic = part == Part::x ? shape_.x_logarithmic : part == Part::y && shape_.y_logarithmic;
-    if (logarithmic && x <= 0) return Flaw::not_positive;
+    const bool on_axis = part == Part::x || part == Part::y;
+    if (on_axis && shape_.axis(part).logarithmic && x <= 0) return Flaw::not_positive;
     return part == Part::size && x < 0 ? std::optional(Flaw::negative) : std::nullopt;
 }
 

@@ -16,6 +16,9 @@ namespace btml::plot {
 enum class Part : uint8_t { x, y, lower, upper, value, size, series, label };
 inline constexpr size_t number_parts = 6, part_count = 8;
 inline constexpr const char* part_names[part_count] = {"x", "y", "lower", "upper", "value", "size", "series", "label"};
+constexpr const char* name_of(Part part) {
+    return part_names[static_cast<size_t>(part)];
+}
 
 using Parts = uint32_t; // a bit for each Part
 constexpr Parts bit(Part part) {
@@ -41,12 +44,11 @@ struct Row {
 
 // Where the values of a row come from.
 struct RowShape {
-    Parts present = 0; // the columns of the source
-    ValueKind x = ValueKind::number, y = ValueKind::number;
-    bool x_logarithmic = false, y_logarithmic = false;
-    bool x_whole = false, y_whole = false; // numbers that are integers
+    Parts present = 0;     // the columns of the source
+    Domain x = {}, y = {}; // without their ends
 
     bool has(Part part) const { return (present & bit(part)) != 0; }
+    const Domain& axis(Part part) const { return part == Part::x ? x : y; }
 };
 
 enum class Flaw : uint8_t { null, not_finite, not_positive, negative };

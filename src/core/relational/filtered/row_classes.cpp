@@ -119,8 +119,9 @@ RowClasses::Refinement RowClasses::refine(const LeafBits& leaves) {
     constexpr uint64_t steps_of_row = 50;
     MemoryBudget& memory = context_.memory();
     Buffer<uint32_t> next(memory, classes_memory, of_row_.size()), counts(memory, classes_memory, runs());
-    Refinement result{
-        Buffer<uint32_t>(memory, classes_memory, count() + 1, 0), {leaves.words, Buffer<uint64_t>(memory, classes_memory)}, false};
+    Refinement result{Buffer<uint32_t>(memory, classes_memory, count() + 1, 0),
+                      {leaves.words, Buffer<uint64_t>(memory, classes_memory)},
+                      false};
     const uint64_t before = count();
     const auto is_long = [&](uint64_t run) {
         return table_.first[first_group_[run + 1]] - table_.first[first_group_[run]] > max_sorted;

@@ -157,7 +157,8 @@ void SubJoin::move_centers(const Buffer<uint32_t>& first) {
 
 LeafBits SubJoin::bits_of_rows(const std::vector<Leaf>& leaves, size_t t) const {
     const size_t words = (leaves.size() + 63) / 64;
-    LeafBits result{words, Buffer<uint64_t>(filtered_.context.memory(), residuals_memory, filtered_.table(t).rows * words, 0)};
+    LeafBits result{words,
+                    Buffer<uint64_t>(filtered_.context.memory(), residuals_memory, filtered_.table(t).rows * words, 0)};
     for (size_t l = 0; l < leaves.size(); l++) {
         const RowSubset& rows = *leaves[l].rows[t];
         const uint64_t count = rows.all ? filtered_.table(t).rows : rows.rows.size();

@@ -20,7 +20,8 @@ SubJoinSums::OfTable::OfTable(MemoryBudget& memory)
       up(memory, sums_memory),
       down(memory, sums_memory) {}
 
-SubJoinSums::SubJoinSums(const SubJoin& sub_join) : sub_join_(sub_join), partial_(filtered().context.memory(), sums_memory) {
+SubJoinSums::SubJoinSums(const SubJoin& sub_join)
+    : sub_join_(sub_join), partial_(filtered().context.memory(), sums_memory) {
     update();
 }
 

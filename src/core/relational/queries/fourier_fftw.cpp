@@ -62,7 +62,9 @@ struct FourierTransform::Plan {
 };
 
 FourierTransform::FourierTransform(uint32_t size, MemoryBudget& memory)
-    : input_(memory, transform_memory, size), output_(memory, transform_memory, size / 2 + 1), plan_bytes_(memory, transform_memory) {
+    : input_(memory, transform_memory, size),
+      output_(memory, transform_memory, size / 2 + 1),
+      plan_bytes_(memory, transform_memory) {
     // Memory that is refused is refused here, before FFTW asks for it.
     Buffer<char>(memory, transform_memory, planning_bytes(size)).clear();
     plan_bytes_.grow(held_bytes(size));

@@ -146,7 +146,8 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
     context_.progress("sampling the join", 0, 0);
     Buffer<WideCount> rest = draw_ranks(count_, rows, seed, stream, context_);
     JoinRows sample{rows, {}};
-    for (size_t t = 0; t < join_.tables().size(); t++) sample.row_ids.emplace_back(context_.memory(), sample_memory, rows);
+    for (size_t t = 0; t < join_.tables().size(); t++)
+        sample.row_ids.emplace_back(context_.memory(), sample_memory, rows);
     if (rows == 0) return sample;
     ThreadTeam team(context_, static_cast<int>(1 + rows / piece_rows / 4)); // few rows are not worth a thread
     for (int table : query_.tree().order) place(table, rest, sample.row_ids, team);
@@ -159,7 +160,8 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
 RowGroups JoinSampler::groups_of(int table) const {
     MemoryBudget& memory = context_.memory();
     const int parent = query_.tree().nodes[table].parent;
-    if (parent >= 0) return group_rows(join_.keys(table, parent), join_.key_count(table, parent), sample_memory, context_);
+    if (parent >= 0)
+        return group_rows(join_.keys(table, parent), join_.key_count(table, parent), sample_memory, context_);
     const uint64_t rows = join_.tables()[table].rows;
     RowGroups all{Buffer<RowId>(memory, sample_memory, rows), Buffer<RowId>(memory, sample_memory, 2)};
     std::iota(all.rows.begin(), all.rows.end(), RowId{0});

@@ -273,8 +273,8 @@ void Message::finish(RunContext& context) {
 // Frees as many slots as all entries need.
 void Message::clear_slots() {
     slots_.clear();
-    slots_ =
-        Buffer<uint64_t>(next_.budget(), messages_memory, std::max(min_slots, std::bit_ceil(uint64_t{count_} * 2)), uint64_t{0});
+    slots_ = Buffer<uint64_t>(next_.budget(), messages_memory, std::max(min_slots, std::bit_ceil(uint64_t{count_} * 2)),
+                              uint64_t{0});
     mask_ = slots_.size() - 1;
 }
 

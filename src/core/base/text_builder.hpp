@@ -5,21 +5,24 @@
 
 #include <array>
 #include <charconv>
+#include <concepts>
 #include <string>
 #include <string_view>
 
-namespace btml::boosting {
+namespace btml {
 
 class TextBuilder {
   public:
     TextBuilder(RunContext& context, const char* what) : text_(context.memory(), what), context_(context) {}
 
     TextBuilder& operator<<(std::string_view piece) {
-        const size_t begin = text_.size();
-        text_.reserve(begin + piece.size());
-        text_.resize(begin + piece.size());
-        std::copy(piece.begin(), piece.end(), text_.begin() + begin);
-        context_.worked(piece.size());
+        text_.append(piece);
+        context_.worked(1 + piece.size());
+        return *this;
+    }
+    TextBuilder& operator<<(char c) {
+        text_.push_back(c);
+        context_.worked(1);
         return *this;
     }
     // Writes the shortest decimal that reads back as the number; inf for infinity.
@@ -32,29 +35,20 @@ class TextBuilder {
     TextBuilder& operator<<(Number number) {
         return *this << std::string_view(std::to_string(number));
     }
-    // Writes a line key=value value …
-    template <class List, class Of>
-    void line(const char* key, const List& list, const Of& of) {
-        *this << key << "=";
-        const char* separator = "";
-        for (const auto& element : list) {
-            *this << separator << of(element);
-            separator = " ";
-        }
-        *this << "\n";
-    }
     void json_string(std::string_view value) {
-        *this << "\"";
+        *this << '"';
         for (const char c : value) {
-            if (c == '"' || c == '\\')
-                *this << "\\" << std::string_view(&c, 1);
-            else if (static_cast<unsigned char>(c) < 0x20)
+            if (static_cast<unsigned char>(c) < 0x20)
                 *this << format("\\u%04x", c);
+            else if (c == '"' || c == '\\')
+                *this << '\\' << c;
             else
-                *this << std::string_view(&c, 1);
+                *this << c;
         }
-        *this << "\"";
+        *this << '"';
     }
+
+    std::string_view text() const { return {text_.data(), text_.size()}; }
     Buffer<char> take() { return std::move(text_); }
 
   private:
@@ -62,4 +56,4 @@ class TextBuilder {
     RunContext& context_;
 };
 
-} // namespace btml::boosting
+} // namespace btml
