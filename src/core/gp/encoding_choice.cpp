@@ -38,9 +38,34 @@ class SampleFits {
     }
     // Returns the one with the places that the options say, or the better of two.
     template <class Fit>
-    SampleFit best(Fit fit, double margin, RunContext& context) const;
-    SampleFit sum(NumberPlaces places, RunContext& context) const;
-    SampleFit member(NumberPlaces places, RunContext& context) const;
+    SampleFit best(Fit fit, double margin, RunContext& context) const {
+        if (const auto places = given_places(rows_, options_)) return (this->*fit)(*places, context);
+        SampleFit by_value = (this->*fit)(NumberPlaces::values, context);
+        SampleFit by_rank = (this->*fit)(NumberPlaces::ranks, context);
+        by_value.evaluations = by_rank.evaluations += by_value.evaluations;
+        return by_rank.left_out < by_value.left_out - margin ? std::move(by_rank) : std::move(by_value);
+    }
+
+    SampleFit sum(NumberPlaces places, RunContext& context) const {
+        TrainedSum trained = train_sum(encoding(places, context), rows_, sum_training(), context);
+        const double noise = trained.model.noise();
+        return {places, std::move(trained.model), noise, trained.leave_one_out.mean_nll, trained.evaluations};
+    }
+
+    SampleFit member(NumberPlaces places, RunContext& context) const {
+        const uint64_t evaluations = std::clamp<uint64_t>(evaluations_ / part_of_evaluations, 1, max_evaluations);
+        auto [encoding, found] =
+            find_member(rows_, options_, this->encoding(places, context), limits_, 0, evaluations, context);
+        const MemberRows sorted(encoding, found.order, rows_, context);
+        LeaveOneOutScore score(rows_.rows(), context);
+        score.add(1, sorted.leave_one_out(found.kernel, context), sorted.observations, found.kernel.noise,
+                  sorted.sorted.rows.span(), context);
+        Trie trie = sorted.trie(found.kernel, context);
+        Mixture mixture;
+        mixture.members.push_back({std::move(encoding), std::move(found.order), std::move(trie), 1});
+        return {places, std::move(mixture), found.kernel.noise, score.total(rows_.target.span(), context).mean_nll,
+                found.evaluations};
+    }
 
   private:
     Encoding encoding(NumberPlaces places, RunContext& context) const {
@@ -59,36 +84,6 @@ class SampleFits {
     const KernelLimits& limits_;
     const uint64_t evaluations_;
 };
-
-template <class Fit>
-SampleFit SampleFits::best(Fit fit, double margin, RunContext& context) const {
-    if (const auto places = given_places(rows_, options_)) return (this->*fit)(*places, context);
-    SampleFit by_value = (this->*fit)(NumberPlaces::values, context);
-    SampleFit by_rank = (this->*fit)(NumberPlaces::ranks, context);
-    by_value.evaluations = by_rank.evaluations += by_value.evaluations;
-    return by_rank.left_out < by_value.left_out - margin ? std::move(by_rank) : std::move(by_value);
-}
-
-SampleFit SampleFits::sum(NumberPlaces places, RunContext& context) const {
-    TrainedSum trained = train_sum(encoding(places, context), rows_, sum_training(), context);
-    const double noise = trained.model.noise();
-    return {places, std::move(trained.model), noise, trained.leave_one_out.mean_nll, trained.evaluations};
-}
-
-SampleFit SampleFits::member(NumberPlaces places, RunContext& context) const {
-    const uint64_t evaluations = std::clamp<uint64_t>(evaluations_ / part_of_evaluations, 1, max_evaluations);
-    auto [encoding, found] =
-        find_member(rows_, options_, this->encoding(places, context), limits_, 0, evaluations, context);
-    const MemberRows sorted(encoding, found.order, rows_, context);
-    LeaveOneOutScore score(rows_.rows(), context);
-    score.add(1, sorted.leave_one_out(found.kernel, context), sorted.observations, found.kernel.noise,
-              sorted.sorted.rows.span(), context);
-    Trie trie = sorted.trie(found.kernel, context);
-    Mixture mixture;
-    mixture.members.push_back({std::move(encoding), std::move(found.order), std::move(trie), 1});
-    return {places, std::move(mixture), found.kernel.noise, score.total(rows_.target.span(), context).mean_nll,
-            found.evaluations};
-}
 
 } // namespace
 

@@ -21,7 +21,29 @@ class Deviations {
           places_(of.sample.blocks().blocks() * block_keys),
           values_(context.memory(), "a pilot", queries * places_, 0.0F) {}
 
-    void find(const Points& queries, size_t count, const double* sums, MemoryBudget& budget);
+    void find(const Points& queries, size_t count, const double* sums, MemoryBudget& budget) {
+        const Frame& frame = of_.keys.distinct.frame;
+        QueryGroup group(frame, 0, budget);
+        std::vector<uint32_t> rows(count);
+        std::iota(rows.begin(), rows.end(), 0U);
+        group.load(queries, rows);
+        const KeyStrata& strata = of_.sample.strata();
+        for (size_t stratum = 0; stratum < strata.strata(); stratum++) {
+            const size_t keys = strata.sampled(stratum, of_.fraction), begin = of_.sample.first_block(stratum);
+            for (size_t tile = 0; tile < group.tiles(); tile++)
+                for (size_t k = 0; k < keys; k++) {
+                    const size_t block = begin + k / block_keys, place = k % block_keys;
+                    if (place == 0) group.evaluate(tile, of_.sample.blocks(), block);
+                    for (size_t i = tile * tile_queries; i < std::min(count, (tile + 1) * tile_queries); i++)
+                        if (!of_.is_exact(i, block, place))
+                            values_[i * places_ + block * block_keys + place] =
+                                static_cast<float>(group.values()[i % tile_queries * block_keys + place] *
+                                                   deviation(i, sums + i * of_.estimand.columns(), block, place));
+                }
+            for (size_t i = 0; i < count; i++) centre(i, stratum, keys);
+        }
+    }
+
     // Over every second place from the first on.
     double product(size_t a, size_t b, size_t first) const noexcept {
         double sum = 0;
@@ -40,45 +62,21 @@ class Deviations {
         const size_t c = 1 + query % of_.estimand.targets();
         return (values.of(block, c)[place] - sums[c] / sums[0] * weight) / sums[0];
     }
-    void centre(size_t query, size_t stratum, size_t count) noexcept;
+
+    // Strata are sampled each for itself, at rates of which inflation is the reciprocal.
+    void centre(size_t query, size_t stratum, size_t count) noexcept {
+        if (count == 0) return;
+        const KeyStrata& strata = of_.sample.strata();
+        float* const first = values_.data() + query * places_ + of_.sample.first_block(stratum) * block_keys;
+        const double mean = std::accumulate(first, first + count, 0.0) / count,
+                     unit = std::sqrt(strata.inflation_of(stratum) * strata.keys(stratum) / count);
+        for (size_t k = 0; k < count; k++) first[k] = static_cast<float>(unit * (first[k] - mean));
+    }
 
     const ErrorFreedom& of_;
     size_t places_;
     Buffer<float> values_;
 };
-
-void Deviations::find(const Points& queries, size_t count, const double* sums, MemoryBudget& budget) {
-    const Frame& frame = of_.keys.distinct.frame;
-    QueryGroup group(frame, 0, budget);
-    std::vector<uint32_t> rows(count);
-    std::iota(rows.begin(), rows.end(), 0U);
-    group.load(queries, rows);
-    const KeyStrata& strata = of_.sample.strata();
-    for (size_t stratum = 0; stratum < strata.strata(); stratum++) {
-        const size_t keys = strata.sampled(stratum, of_.fraction), begin = of_.sample.first_block(stratum);
-        for (size_t tile = 0; tile < group.tiles(); tile++)
-            for (size_t k = 0; k < keys; k++) {
-                const size_t block = begin + k / block_keys, place = k % block_keys;
-                if (place == 0) group.evaluate(tile, of_.sample.blocks(), block);
-                for (size_t i = tile * tile_queries; i < std::min(count, (tile + 1) * tile_queries); i++)
-                    if (!of_.is_exact(i, block, place))
-                        values_[i * places_ + block * block_keys + place] =
-                            static_cast<float>(group.values()[i % tile_queries * block_keys + place] *
-                                               deviation(i, sums + i * of_.estimand.columns(), block, place));
-            }
-        for (size_t i = 0; i < count; i++) centre(i, stratum, keys);
-    }
-}
-
-// Strata are sampled each for itself, at rates of which inflation is the reciprocal.
-void Deviations::centre(size_t query, size_t stratum, size_t count) noexcept {
-    if (count == 0) return;
-    const KeyStrata& strata = of_.sample.strata();
-    float* const first = values_.data() + query * places_ + of_.sample.first_block(stratum) * block_keys;
-    const double mean = std::accumulate(first, first + count, 0.0) / count,
-                 unit = std::sqrt(strata.inflation_of(stratum) * strata.keys(stratum) / count);
-    for (size_t k = 0; k < count; k++) first[k] = static_cast<float>(unit * (first[k] - mean));
-}
 
 } // namespace
 

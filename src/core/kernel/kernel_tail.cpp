@@ -119,12 +119,70 @@ class RankedEntries {
 
     uint64_t entries() const noexcept { return rows_.size() * keys_; }
     // Returns an entry for each rank; 0 for one beyond the last entry.
-    std::vector<double> of_ranks(const std::vector<uint64_t>& ranks);
+    std::vector<double> of_ranks(const std::vector<uint64_t>& ranks) {
+        struct Place {
+            size_t bin;
+            uint64_t left; // rank within the bin
+        };
+        std::vector<Place> places;
+        std::vector<size_t> wanted; // bins
+        for (uint64_t rank : ranks) {
+            size_t bin = bins;
+            while (bin > 0 && rank > 0) {
+                bin--;
+                if (rank <= counts_[bin]) break;
+                rank -= counts_[bin];
+            }
+            places.push_back({bin, rank});
+            if (std::find(wanted.begin(), wanted.end(), bin) == wanted.end()) wanted.push_back(bin);
+        }
+        const size_t size = wanted.size() * bin_parts;
+        Buffer<uint64_t> counts(context_.memory(), "a histogram", size * matrix_.workers(), uint64_t{0});
+        matrix_.scan(rows_, keys_, [&](size_t, size_t worker, size_t, std::span<const float> entries) {
+            for (const float entry : entries)
+                for (size_t i = 0; i < wanted.size(); i++)
+                    if (bin_of(entry) == wanted[i]) counts[worker * size + i * bin_parts + part_of(entry)]++;
+        });
+        for (size_t i = size; i < counts.size(); i++) counts[i % size] += counts[i];
+        std::vector<double> values;
+        for (size_t i = 0; i < ranks.size(); i++) {
+            if (ranks[i] > entries()) {
+                values.push_back(0);
+                continue;
+            }
+            const auto at = std::find(wanted.begin(), wanted.end(), places[i].bin) - wanted.begin();
+            size_t part = bin_parts;
+            uint64_t left = places[i].left;
+            while (part > 0) {
+                part--;
+                if (left <= counts[at * bin_parts + part]) break;
+                left -= counts[at * bin_parts + part];
+            }
+            values.push_back(std::bit_cast<float>(static_cast<uint32_t>(places[i].bin * bin_parts + part)));
+        }
+        return values;
+    }
+
     // Holds, of a row, Σ of all, Σ of those above `threshold` and how many they are.
     struct RowSums {
         double all = 0, top = 0, count = 0;
     };
-    std::vector<RowSums> above(double threshold);
+
+    std::vector<RowSums> above(double threshold) {
+        std::vector<RowSums> sums(rows_.size());
+        matrix_.scan(rows_, keys_, [&](size_t, size_t, size_t row, std::span<const float> entries) {
+            RowSums& of_row = sums[row];
+            for (const float entry : entries) {
+                const double x = entry;
+                of_row.all += x;
+                if (x > threshold) {
+                    of_row.top += x;
+                    of_row.count++;
+                }
+            }
+        });
+        return sums;
+    }
 
   private:
     Matrix& matrix_;
@@ -133,66 +191,6 @@ class RankedEntries {
     RunContext& context_;
     Buffer<uint64_t> counts_;
 };
-
-std::vector<double> RankedEntries::of_ranks(const std::vector<uint64_t>& ranks) {
-    struct Place {
-        size_t bin;
-        uint64_t left; // rank within the bin
-    };
-    std::vector<Place> places;
-    std::vector<size_t> wanted; // bins
-    for (uint64_t rank : ranks) {
-        size_t bin = bins;
-        while (bin > 0 && rank > 0) {
-            bin--;
-            if (rank <= counts_[bin]) break;
-            rank -= counts_[bin];
-        }
-        places.push_back({bin, rank});
-        if (std::find(wanted.begin(), wanted.end(), bin) == wanted.end()) wanted.push_back(bin);
-    }
-    const size_t size = wanted.size() * bin_parts;
-    Buffer<uint64_t> counts(context_.memory(), "a histogram", size * matrix_.workers(), uint64_t{0});
-    matrix_.scan(rows_, keys_, [&](size_t, size_t worker, size_t, std::span<const float> entries) {
-        for (const float entry : entries)
-            for (size_t i = 0; i < wanted.size(); i++)
-                if (bin_of(entry) == wanted[i]) counts[worker * size + i * bin_parts + part_of(entry)]++;
-    });
-    for (size_t i = size; i < counts.size(); i++) counts[i % size] += counts[i];
-    std::vector<double> values;
-    for (size_t i = 0; i < ranks.size(); i++) {
-        if (ranks[i] > entries()) {
-            values.push_back(0);
-            continue;
-        }
-        const auto at = std::find(wanted.begin(), wanted.end(), places[i].bin) - wanted.begin();
-        size_t part = bin_parts;
-        uint64_t left = places[i].left;
-        while (part > 0) {
-            part--;
-            if (left <= counts[at * bin_parts + part]) break;
-            left -= counts[at * bin_parts + part];
-        }
-        values.push_back(std::bit_cast<float>(static_cast<uint32_t>(places[i].bin * bin_parts + part)));
-    }
-    return values;
-}
-
-std::vector<RankedEntries::RowSums> RankedEntries::above(double threshold) {
-    std::vector<RowSums> sums(rows_.size());
-    matrix_.scan(rows_, keys_, [&](size_t, size_t, size_t row, std::span<const float> entries) {
-        RowSums& of_row = sums[row];
-        for (const float entry : entries) {
-            const double x = entry;
-            of_row.all += x;
-            if (x > threshold) {
-                of_row.top += x;
-                of_row.count++;
-            }
-        }
-    });
-    return sums;
-}
 
 double ratio_of(double a, double b) {
     return b > 0 ? a / b : std::numeric_limits<double>::infinity();

@@ -27,9 +27,113 @@ class Pilot {
     // A first look, without groups of queries.
     explicit Pilot(const PilotTask& task) : Pilot(task, nullptr, first_queries) {}
 
-    void evaluate();
+    void evaluate() {
+        const size_t all_columns = task_.keys.columns(), columns = task_.estimand.columns(),
+                     squares = task_.estimand.squares(), leaves = task_.keys.tree.leaves();
+        const Buffer<double> exact = exact_sums(task_.keys, points_, task_.team, task_.context);
+        sums_.resize(count_ * columns);
+        for (size_t i = 0; i < count_; i++)
+            for (size_t c = 0; c < columns; c++)
+                sums_[i * columns + c] = exact[i * all_columns + c] / task_.keys.values.scale(c);
+        // At a first look, of sums, half of the keys say how near a leaf is and the other half how much there is of it.
+        const size_t of_weights = groups_ ? squares : 2;
+        const BlockValues weights(
+            leaves, of_weights, [&](size_t leaf) { return task_.keys.tree.keys(leaf); },
+            [&](uint32_t key, size_t c) {
+                if (!groups_) return key % 2 == c ? 2 * task_.estimand.square(key, 0) * task_.strata.inflation(key) : 0;
+                return task_.estimand.square(key, c) * task_.strata.inflation(key);
+            },
+            std::vector<double>(of_weights, 1.0), task_.team, task_.context.memory());
+        std::vector<QueryGroup> workers =
+            QueryGroup::of_team(task_.team, task_.keys.distinct.frame, of_weights, task_.context.memory());
+        if (groups_)
+            task_.team.for_each(count_, [&](size_t i, int thread) {
+                groups_->look(of_group_[i], task_.queries, workers[thread], {&distances_[i * leaves], leaves}, {});
+            });
+        std::vector<uint32_t> rows(count_);
+        std::iota(rows.begin(), rows.end(), 0U);
+        for (QueryGroup& group : workers) group.load(points_, rows);
+        const std::vector<size_t> own = groups_ ? std::vector<size_t>() : own_leaves();
+        task_.team.for_each(leaves, [&](size_t leaf, int thread) {
+            QueryGroup& group = workers[thread];
+            group.clear_sums();
+            for (size_t tile = 0; tile < group.tiles(); tile++) {
+                group.evaluate(tile, task_.keys.blocks, leaf);
+                if (task_.estimand.is_mean()) add_heavy_pairs(tile, leaf, group.values());
+                group.square();
+                group.add(tile, leaf, weights);
+            }
+            std::vector<double> of_leaf(of_weights);
+            for (size_t i = 0; i < count_; i++) {
+                for (size_t c = 0; c < of_weights; c++) of_leaf[c] = group.sum(i, c);
+                squares_[i * leaves + leaf] += task_.estimand.error(&sums_[i * columns], of_leaf.data());
+                if (!groups_) distances_[i * leaves + leaf] = leaf == own[i] ? -infinity : -of_leaf[1];
+            }
+        });
+    }
+
     // Plans for as many degrees of freedom of the errors as could be, until settled_plan() has found out how many.
-    Plan plan(const Demand& demand) const;
+    // Which leaves are near is for the least cost: from the nearest pairs of a query and a leaf on, what would be left
+    // to sampling if all so far were summed exactly.
+    Plan plan(const Demand& demand) const {
+        struct Entry {
+            double distance;
+            uint32_t query, leaf;
+        };
+        const size_t leaves = task_.keys.tree.leaves();
+        const double rows = task_.queries.rows();
+        Buffer<Entry> entries(task_.context.memory(), "a pilot");
+        entries.reserve(count_ * leaves);
+        std::vector<double> left(count_, 0.0);
+        double sum = 0, squares = 0, evaluated = 0;
+        for (uint32_t i = 0; i < count_; i++) {
+            task_.context.worked(leaves);
+            for (uint32_t leaf = 0; leaf < leaves; leaf++) {
+                entries.push_back({distances_[i * leaves + leaf], i, leaf});
+                left[i] += squares_[i * leaves + leaf];
+            }
+            sum += left[i];
+            squares += left[i] * left[i];
+        }
+        std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+            task_.context.worked(1);
+            return a.distance < b.distance;
+        });
+        const double padding = groups_ ? groups_->padding() : 1,
+                     caution = std::sqrt(static_cast<double>(count_) / pilot_queries);
+        Plan best;
+        best.magnitude = magnitude();
+        best.allowed = share_of_budget(demand.confidence, degrees_of_freedom_) * demand.budget * rows *
+                       (demand.relative ? best.magnitude : 1);
+        // A sample that sees, at this confidence, one of the pairs, if as many were missed as the error has room for.
+        best.least = std::min(-std::log(1 - demand.confidence) * typical_square() / best.allowed, max_min_fraction);
+        best.cost = std::numeric_limits<double>::max();
+        for (size_t i = 0; i < entries.size(); i++) {
+            task_.context.worked(1);
+            double& of_query = left[entries[i].query];
+            const double before = of_query;
+            of_query = std::max(0.0, of_query - squares_[entries[i].query * leaves + entries[i].leaf]);
+            sum += of_query - before;
+            squares += of_query * of_query - before * before;
+            evaluated += task_.keys.blocks.keys(entries[i].leaf);
+            if (i + 1 < entries.size() && entries[i + 1].distance == entries[i].distance) continue;
+            // With the standard error of a pilot: few of these queries may stand for all that have heavy pairs.
+            const double variance = (std::max(sum, 0.0) + caution * std::sqrt(std::max(squares, 0.0))) / count_ * rows,
+                         fraction = variance / (variance + best.allowed),
+                         sampled = sampling_margin * std::max(fraction, best.least) + best.least,
+                         near = evaluated / (count_ * static_cast<double>(task_.keys.rows())),
+                         cost = padding * (near + sampling_cost() * sampled);
+            if (cost < best.cost) {
+                best.cost = cost;
+                best.near_cost = padding * near;
+                best.near = entries[i].distance;
+                best.fraction = fraction;
+            }
+        }
+        best.cost += 2 * count_ / rows;
+        return best;
+    }
+
     Plan settled_plan(const Demand& demand);
 
   private:
@@ -50,13 +154,78 @@ class Pilot {
         }
     }
 
-    std::vector<size_t> own_leaves() const;
-    double degrees_of_freedom(double near) const;
-    double error_without(size_t i, uint32_t key, double value, std::vector<double>& squares) const;
-    void add_heavy_pairs(size_t tile, size_t leaf, const float* values);
-    double magnitude() const;
-    double typical_square() const;
-    double sampling_cost() const; // an exact pair's being 1
+    // Returns the leaves that the queries lead to.
+    std::vector<size_t> own_leaves() const {
+        std::vector<size_t> leaves;
+        std::vector<double> query(points_.dimensions());
+        for (size_t i = 0; i < count_; i++) {
+            task_.keys.distinct.frame.apply(points_.row(i), query.data());
+            leaves.push_back(task_.keys.tree.leaf_of(query.data()));
+        }
+        return leaves;
+    }
+
+    double degrees_of_freedom(double near) const {
+        const double fraction = std::min(1.0, (groups_ ? keys_for_freedom : keys_at_first_look) / task_.keys.rows());
+        const KeySample sample(task_.keys, task_.estimand, task_.strata, fraction,
+                               random_bits(task_.seed, stream_of_pilot, 0), task_.team, task_.context);
+        const auto is_exact = [&](size_t i, size_t block, size_t place) {
+            return distances_[i * task_.keys.tree.leaves() + sample.leaves(block)[place]] <= near;
+        };
+        return ErrorFreedom{task_.keys, task_.estimand, sample, fraction, is_exact}.estimate(points_, sums_.data(),
+                                                                                             task_.context);
+    }
+
+    // The squared error of a query's result where a sample lacks one key. Means without a share p of their denominator
+    // err 1/(1 − p) times as much as by the delta method.
+    double error_without(size_t i, uint32_t key, double value, std::vector<double>& squares) const {
+        const double* const sums = &sums_[i * task_.estimand.columns()];
+        for (size_t c = 0; c < squares.size(); c++) squares[c] = value * value * task_.estimand.square(key, c);
+        const double error = task_.estimand.error(sums, squares.data());
+        if (!task_.estimand.is_mean() || !(sums[0] > 0)) return error;
+        const double rest = 1 - value * task_.estimand.value(key, 0) / sums[0];
+        return rest > min_rest ? error / (rest * rest) : task_.estimand.spread();
+    }
+
+    // Adds what the delta method makes of a tile's queries and a leaf's keys.
+    void add_heavy_pairs(size_t tile, size_t leaf, const float* values) {
+        const std::span<const uint32_t> keys = task_.keys.tree.keys(leaf);
+        std::vector<double> squares(task_.estimand.squares());
+        for (size_t q = 0; q < tile_queries; q++) {
+            const size_t i = tile * tile_queries + q;
+            const double *const sums = &sums_[i * task_.estimand.columns()], heavy = heavy_share * sums[0];
+            for (size_t j = 0; j < keys.size(); j++) {
+                const double value = values[q * block_keys + j];
+                if (!(value > heavy && value * task_.estimand.value(keys[j], 0) > heavy))
+                    continue; // values are at most 1
+                const double without = error_without(i, keys[j], value, squares);
+                squares_[i * task_.keys.tree.leaves() + leaf] +=
+                    task_.strata.inflation(keys[j]) *
+                    std::max(0.0, without - task_.estimand.error(sums, squares.data()));
+            }
+        }
+    }
+
+    double magnitude() const {
+        double sum = 0;
+        for (size_t i = 0; i < count_; i++) sum += task_.estimand.magnitude(&sums_[i * task_.estimand.columns()]);
+        return sum / count_;
+    }
+
+    // The squared error of a result from which a typical pair of kernel 1 is missing.
+    double typical_square() const {
+        if (task_.estimand.is_mean()) return magnitude();
+        double sum = 0;
+        for (size_t i = 0; i < task_.keys.rows(); i++) sum += task_.estimand.square(i, 0);
+        return sum / task_.keys.rows();
+    }
+
+    // an exact pair's being 1
+    double sampling_cost() const {
+        const double dimensions = task_.queries.dimensions(), columns = task_.keys.columns();
+        constexpr double of_kernel = 14;
+        return (dimensions + of_kernel + columns + task_.estimand.squares() + 2) / (dimensions + of_kernel + columns);
+    }
 
     const PilotTask& task_;
     const QueryGroups* const groups_;
@@ -69,182 +238,6 @@ class Pilot {
     Buffer<double> distances_; // [query][leaf]: from the query's group; at a first look, minus a sum of squares
     double degrees_of_freedom_ = infinity; // of the sampled sums' errors
 };
-
-void Pilot::evaluate() {
-    const size_t all_columns = task_.keys.columns(), columns = task_.estimand.columns(),
-                 squares = task_.estimand.squares(), leaves = task_.keys.tree.leaves();
-    const Buffer<double> exact = exact_sums(task_.keys, points_, task_.team, task_.context);
-    sums_.resize(count_ * columns);
-    for (size_t i = 0; i < count_; i++)
-        for (size_t c = 0; c < columns; c++)
-            sums_[i * columns + c] = exact[i * all_columns + c] / task_.keys.values.scale(c);
-    // At a first look, of sums, half of the keys say how near a leaf is and the other half how much there is of it.
-    const size_t of_weights = groups_ ? squares : 2;
-    const BlockValues weights(
-        leaves, of_weights, [&](size_t leaf) { return task_.keys.tree.keys(leaf); },
-        [&](uint32_t key, size_t c) {
-            if (!groups_) return key % 2 == c ? 2 * task_.estimand.square(key, 0) * task_.strata.inflation(key) : 0;
-            return task_.estimand.square(key, c) * task_.strata.inflation(key);
-        },
-        std::vector<double>(of_weights, 1.0), task_.team, task_.context.memory());
-    std::vector<QueryGroup> workers =
-        QueryGroup::of_team(task_.team, task_.keys.distinct.frame, of_weights, task_.context.memory());
-    if (groups_)
-        task_.team.for_each(count_, [&](size_t i, int thread) {
-            groups_->look(of_group_[i], task_.queries, workers[thread], {&distances_[i * leaves], leaves}, {});
-        });
-    std::vector<uint32_t> rows(count_);
-    std::iota(rows.begin(), rows.end(), 0U);
-    for (QueryGroup& group : workers) group.load(points_, rows);
-    const std::vector<size_t> own = groups_ ? std::vector<size_t>() : own_leaves();
-    task_.team.for_each(leaves, [&](size_t leaf, int thread) {
-        QueryGroup& group = workers[thread];
-        group.clear_sums();
-        for (size_t tile = 0; tile < group.tiles(); tile++) {
-            group.evaluate(tile, task_.keys.blocks, leaf);
-            if (task_.estimand.is_mean()) add_heavy_pairs(tile, leaf, group.values());
-            group.square();
-            group.add(tile, leaf, weights);
-        }
-        std::vector<double> of_leaf(of_weights);
-        for (size_t i = 0; i < count_; i++) {
-            for (size_t c = 0; c < of_weights; c++) of_leaf[c] = group.sum(i, c);
-            squares_[i * leaves + leaf] += task_.estimand.error(&sums_[i * columns], of_leaf.data());
-            if (!groups_) distances_[i * leaves + leaf] = leaf == own[i] ? -infinity : -of_leaf[1];
-        }
-    });
-}
-
-// Returns the leaves that the queries lead to.
-std::vector<size_t> Pilot::own_leaves() const {
-    std::vector<size_t> leaves;
-    std::vector<double> query(points_.dimensions());
-    for (size_t i = 0; i < count_; i++) {
-        task_.keys.distinct.frame.apply(points_.row(i), query.data());
-        leaves.push_back(task_.keys.tree.leaf_of(query.data()));
-    }
-    return leaves;
-}
-
-// The squared error of a query's result where a sample lacks one key. Means without a share p of their denominator err
-// 1/(1 − p) times as much as by the delta method.
-double Pilot::error_without(size_t i, uint32_t key, double value, std::vector<double>& squares) const {
-    const double* const sums = &sums_[i * task_.estimand.columns()];
-    for (size_t c = 0; c < squares.size(); c++) squares[c] = value * value * task_.estimand.square(key, c);
-    const double error = task_.estimand.error(sums, squares.data());
-    if (!task_.estimand.is_mean() || !(sums[0] > 0)) return error;
-    const double rest = 1 - value * task_.estimand.value(key, 0) / sums[0];
-    return rest > min_rest ? error / (rest * rest) : task_.estimand.spread();
-}
-
-// Adds what the delta method makes of a tile's queries and a leaf's keys.
-void Pilot::add_heavy_pairs(size_t tile, size_t leaf, const float* values) {
-    const std::span<const uint32_t> keys = task_.keys.tree.keys(leaf);
-    std::vector<double> squares(task_.estimand.squares());
-    for (size_t q = 0; q < tile_queries; q++) {
-        const size_t i = tile * tile_queries + q;
-        const double *const sums = &sums_[i * task_.estimand.columns()], heavy = heavy_share * sums[0];
-        for (size_t j = 0; j < keys.size(); j++) {
-            const double value = values[q * block_keys + j];
-            if (!(value > heavy && value * task_.estimand.value(keys[j], 0) > heavy)) continue; // values are at most 1
-            const double without = error_without(i, keys[j], value, squares);
-            squares_[i * task_.keys.tree.leaves() + leaf] +=
-                task_.strata.inflation(keys[j]) * std::max(0.0, without - task_.estimand.error(sums, squares.data()));
-        }
-    }
-}
-
-double Pilot::magnitude() const {
-    double sum = 0;
-    for (size_t i = 0; i < count_; i++) sum += task_.estimand.magnitude(&sums_[i * task_.estimand.columns()]);
-    return sum / count_;
-}
-
-double Pilot::sampling_cost() const {
-    const double dimensions = task_.queries.dimensions(), columns = task_.keys.columns();
-    constexpr double of_kernel = 14;
-    return (dimensions + of_kernel + columns + task_.estimand.squares() + 2) / (dimensions + of_kernel + columns);
-}
-
-// The squared error of a result from which a typical pair of kernel 1 is missing.
-double Pilot::typical_square() const {
-    if (task_.estimand.is_mean()) return magnitude();
-    double sum = 0;
-    for (size_t i = 0; i < task_.keys.rows(); i++) sum += task_.estimand.square(i, 0);
-    return sum / task_.keys.rows();
-}
-
-// Which leaves are near is for the least cost: from the nearest pairs of a query and a leaf on, what would be left to
-// sampling if all so far were summed exactly.
-Plan Pilot::plan(const Demand& demand) const {
-    struct Entry {
-        double distance;
-        uint32_t query, leaf;
-    };
-    const size_t leaves = task_.keys.tree.leaves();
-    const double rows = task_.queries.rows();
-    Buffer<Entry> entries(task_.context.memory(), "a pilot");
-    entries.reserve(count_ * leaves);
-    std::vector<double> left(count_, 0.0);
-    double sum = 0, squares = 0, evaluated = 0;
-    for (uint32_t i = 0; i < count_; i++) {
-        task_.context.worked(leaves);
-        for (uint32_t leaf = 0; leaf < leaves; leaf++) {
-            entries.push_back({distances_[i * leaves + leaf], i, leaf});
-            left[i] += squares_[i * leaves + leaf];
-        }
-        sum += left[i];
-        squares += left[i] * left[i];
-    }
-    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-        task_.context.worked(1);
-        return a.distance < b.distance;
-    });
-    const double padding = groups_ ? groups_->padding() : 1,
-                 caution = std::sqrt(static_cast<double>(count_) / pilot_queries);
-    Plan best;
-    best.magnitude = magnitude();
-    best.allowed = share_of_budget(demand.confidence, degrees_of_freedom_) * demand.budget * rows *
-                   (demand.relative ? best.magnitude : 1);
-    // A sample that sees, at this confidence, one of the pairs, if as many were missed as the error has room for.
-    best.least = std::min(-std::log(1 - demand.confidence) * typical_square() / best.allowed, max_min_fraction);
-    best.cost = std::numeric_limits<double>::max();
-    for (size_t i = 0; i < entries.size(); i++) {
-        task_.context.worked(1);
-        double& of_query = left[entries[i].query];
-        const double before = of_query;
-        of_query = std::max(0.0, of_query - squares_[entries[i].query * leaves + entries[i].leaf]);
-        sum += of_query - before;
-        squares += of_query * of_query - before * before;
-        evaluated += task_.keys.blocks.keys(entries[i].leaf);
-        if (i + 1 < entries.size() && entries[i + 1].distance == entries[i].distance) continue;
-        // With the standard error of a pilot: few of these queries may stand for all that have heavy pairs.
-        const double variance = (std::max(sum, 0.0) + caution * std::sqrt(std::max(squares, 0.0))) / count_ * rows,
-                     fraction = variance / (variance + best.allowed),
-                     sampled = sampling_margin * std::max(fraction, best.least) + best.least,
-                     near = evaluated / (count_ * static_cast<double>(task_.keys.rows())),
-                     cost = padding * (near + sampling_cost() * sampled);
-        if (cost < best.cost) {
-            best.cost = cost;
-            best.near_cost = padding * near;
-            best.near = entries[i].distance;
-            best.fraction = fraction;
-        }
-    }
-    best.cost += 2 * count_ / rows;
-    return best;
-}
-
-double Pilot::degrees_of_freedom(double near) const {
-    const double fraction = std::min(1.0, (groups_ ? keys_for_freedom : keys_at_first_look) / task_.keys.rows());
-    const KeySample sample(task_.keys, task_.estimand, task_.strata, fraction,
-                           random_bits(task_.seed, stream_of_pilot, 0), task_.team, task_.context);
-    const auto is_exact = [&](size_t i, size_t block, size_t place) {
-        return distances_[i * task_.keys.tree.leaves() + sample.leaves(block)[place]] <= near;
-    };
-    return ErrorFreedom{task_.keys, task_.estimand, sample, fraction, is_exact}.estimate(points_, sums_.data(),
-                                                                                         task_.context);
-}
 
 Plan Pilot::settled_plan(const Demand& demand) {
     degrees_of_freedom_ = degrees_of_freedom(plan(demand).near);

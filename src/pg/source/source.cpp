@@ -116,146 +116,6 @@ struct TableQuery {
     }
 };
 
-// Builds the queries of all base relations, runs them and collects the columns.
-class Reading {
-  public:
-    Reading(const SourceAnalysis& analysis, RunContext& context) : analysis_(analysis), context_(context) {
-        for (const SourceRelation* const relation : items<const SourceRelation>(analysis.relations))
-            queries_.push_back({relation});
-        tables_.resize(queries_.size());
-        kept_.resize(queries_.size());
-        prepare_keys();
-    }
-
-    void add_request(const ColumnRequest& request);
-    void group(const GroupedRelation& grouped);
-    LoadedSource run(RowContents contents);
-
-  private:
-    void prepare_keys();
-    KeyDictionary* dictionary(const auto& type);
-    void add_key(int table, const SourceKey* key, KeyDictionary* dictionary, Buffer<Key>* values);
-    int add_column(int table, const SourceOutput* output, const char* name, const ColumnSink& sink);
-    void read_tables(RowContents contents);
-    void read_table(int table);
-    std::vector<ColumnSink> sinks_of(int table);
-    void read_null_row(int table);
-    void keep_null_row(int table);
-    void number_rows(int table);
-    void read_contents(int table, bool distinct);
-    void finish_categories();
-    void hold_labels(uint64_t bytes);
-
-    const SourceAnalysis& analysis_;
-    RunContext& context_;
-    std::vector<relational::Table> tables_;
-    std::vector<relational::LeftJoin> left_joins_;
-    std::vector<relational::ColumnRef> places_, total_places_;
-    std::vector<std::unique_ptr<KeyDictionary>> group_values_;
-    std::vector<std::unique_ptr<KeptRows>> kept_;
-    std::vector<TableQuery> queries_; // by table
-    std::vector<CategoryColumn> categories_;
-    std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
-};
-
-// Returns its number.
-int Reading::add_column(int table, const SourceOutput* output, const char* name, const ColumnSink& sink) {
-    queries_[table].columns.push_back({output, sink});
-    const auto kind = sink.dictionary ? DataColumn::Kind::category : DataColumn::Kind::number;
-    tables_[table].columns.push_back(empty_column(name, kind, context_.memory()));
-    return static_cast<int>(tables_[table].columns.size()) - 1;
-}
-
-void Reading::add_request(const ColumnRequest& request) {
-    const auto* const output = items<const SourceOutput>(analysis_.outputs)[request.output];
-    const Oid type = pg_call([=] { return getBaseType(output->type); });
-    const int table = output->relation;
-    TableQuery& query = queries_[table];
-    ColumnSink sink;
-    sink.position = query.add(output->expression, output, request.output);
-    sink.type = type;
-    sink.name = output->name;
-    if (request.as == ReadAs::as_is) {
-        places_.push_back({table, static_cast<int>(query.kept.size())});
-        query.kept.push_back({sink.position, output->type, output->typmod});
-        return;
-    }
-    if (request.as == ReadAs::number) {
-        sink.number = number_kind(type);
-        sink.time_cast = request.time_cast;
-    } else if (request.as == ReadAs::group) {
-        const KeyType group{KeyKind::generic, type, output->collation};
-        group_values_.push_back(std::make_unique<KeyDictionary>(context_.memory(), group));
-        sink.dictionary = group_values_.back().get();
-    } else {
-        const bool is_text = request.as == ReadAs::text;
-        sink.dictionary = dictionary(pg_call([=] {
-            return is_text ? label_rule(type, CurrentMemoryContext) : category_rule(type, CurrentMemoryContext);
-        }));
-    }
-    const int column = add_column(table, output, output->name, sink);
-    places_.push_back({table, column});
-    if (request.as == ReadAs::category || request.as == ReadAs::text)
-        categories_.push_back({table, column, CategoryOrder(stored_type_name(type)), sink.dictionary});
-}
-
-// After all requests.
-void Reading::group(const GroupedRelation& grouped) {
-    TableQuery& query = queries_[grouped.relation];
-    query.is_grouped = true;
-    for (Node* const total : items<Node>(grouped.totals)) {
-        ColumnSink sink;
-        sink.position = query.add(total, nullptr, -1);
-        sink.type = FLOAT8OID;
-        sink.number = NumberKind::float8;
-        total_places_.push_back({grouped.relation, add_column(grouped.relation, nullptr, "total", sink)});
-    }
-}
-
-// type: of keys, or the rule of labels.
-KeyDictionary* Reading::dictionary(const auto& type) {
-    dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
-    return dictionaries_.back().get();
-}
-
-void Reading::add_key(int table, const SourceKey* key, KeyDictionary* dictionary, Buffer<Key>* values) {
-    ColumnSink sink;
-    sink.type = pg_call([=] { return getBaseType(exprType(key->expression)); });
-    sink.dictionary = dictionary;
-    sink.codes = values;
-    sink.position = queries_[table].add(key->expression, nullptr, -1);
-    queries_[table].keys.push_back(sink);
-}
-
-// Gives each join attribute and each pair of keys of a left join its dictionary, and each key its column.
-void Reading::prepare_keys() {
-    MemoryBudget& budget = context_.memory();
-    std::vector<KeyDictionary*> by_attribute(list_length(analysis_.attributes), nullptr);
-    for (size_t table = 0; table < tables_.size(); table++) {
-        const auto keys = items<const SourceKey>(items<SourceRelation>(analysis_.relations)[table]->keys);
-        for (const SourceKey* key : keys)
-            tables_[table].keys.push_back({key->attribute, Buffer<Key>(budget, "join keys")});
-        for (int i = 0; i < keys.size(); i++) {
-            KeyDictionary*& shared = by_attribute[keys[i]->attribute];
-            if (!shared) shared = dictionary(keys[i]->type);
-            add_key(static_cast<int>(table), keys[i], shared, &tables_[table].keys[i].values);
-        }
-    }
-    for (const SourceLeftJoin* join : items<const SourceLeftJoin>(analysis_.left_joins)) {
-        const auto left = items<const SourceKey>(join->left_keys), right = items<const SourceKey>(join->right_keys);
-        relational::LeftJoin& stored = left_joins_.emplace_back(relational::LeftJoin{join->left, join->right, {}, {}});
-        for (int i = 0; i < left.size(); i++) {
-            stored.left_keys.emplace_back(budget, "join keys");
-            stored.right_keys.emplace_back(budget, "join keys");
-        }
-        for (int i = 0; i < left.size(); i++) {
-            KeyDictionary* const shared = dictionary(left[i]->type);
-            add_key(join->left, left[i], shared, &stored.left_keys[i]);
-            add_key(join->right, right[i], shared, &stored.right_keys[i]);
-        }
-    }
-}
-
 // The query of a relation with these expressions for its columns.
 Query* with_columns(const SourceRelation* relation, List* expressions) {
     Query* const query = copy_of(relation->query);
@@ -265,40 +125,6 @@ Query* with_columns(const SourceRelation* relation, List* expressions) {
         query->targetList =
             lappend(query->targetList, makeTargetEntry(copy_of(expression), ++number, pstrdup("column"), false));
     return query;
-}
-
-std::vector<ColumnSink> Reading::sinks_of(int table) {
-    std::vector<ColumnSink> sinks = queries_[table].keys;
-    for (size_t i = 0; i < queries_[table].columns.size(); i++) {
-        ColumnSink& sink = sinks.emplace_back(queries_[table].columns[i].sink);
-        if (sink.dictionary)
-            sink.codes = &tables_[table].columns[i].codes;
-        else
-            sink.numbers = &tables_[table].columns[i].numbers;
-    }
-    return sinks;
-}
-
-void Reading::read_table(int table) {
-    const TableQuery& query = queries_[table];
-    relational::Table& loaded = tables_[table];
-    loaded.name = query.relation->name;
-    if (!query.kept.empty()) kept_[table] = std::make_unique<KeptRows>(query.kept, context_.memory());
-    const Query* const tree = pg_call([&] {
-        Query* const made = with_columns(query.relation, query.expressions);
-        if (query.is_grouped) group_by_columns(made);
-        return made;
-    });
-    loaded.rows = scan(tree, analysis_.text, query.relation->name, sinks_of(table), kept_[table].get(), context_);
-    for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
-    for (DataColumn& column : loaded.columns) {
-        column.numbers.shrink_to_fit();
-        column.codes.shrink_to_fit();
-    }
-    read_null_row(table);
-    if (!kept_[table]) return;
-    number_rows(table);
-    keep_null_row(table);
 }
 
 // Names the column, or the table, in errors of values in a row without a match.
@@ -333,132 +159,287 @@ Query* query_without_tables(List* expressions) {
     return query;
 }
 
-// Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
-// whether there is such a row.
-void Reading::read_null_row(int table) {
-    relational::Table& loaded = tables_[table];
-    const std::vector<PendingColumn>& columns = queries_[table].columns;
-    for (size_t i = 0; i < columns.size(); i++) {
-        Node* const expression = columns[i].output ? columns[i].output->null_row : nullptr;
-        if (!expression) continue;
-        const Query* const query = pg_call([=] { return query_without_tables(list_make1(expression)); });
-        Buffer<double> number(context_.memory(), "columns of the source");
-        Buffer<uint32_t> code(context_.memory(), "columns of the source");
-        ColumnSink sink = columns[i].sink;
-        sink.position = 0;
-        sink.numbers = sink.dictionary ? nullptr : &number;
-        sink.codes = sink.dictionary ? &code : nullptr;
-        const NullRowContext error_context(format("column \"%s\"", columns[i].output->name));
-        scan(query, analysis_.text, loaded.name.c_str(), {sink}, nullptr, context_);
-        if (sink.dictionary)
-            loaded.columns[i].null_row_code = code[0];
-        else
-            loaded.columns[i].null_row_number = number[0];
+// Builds the queries of all base relations, runs them and collects the columns.
+class Reading {
+  public:
+    Reading(const SourceAnalysis& analysis, RunContext& context) : analysis_(analysis), context_(context) {
+        for (const SourceRelation* const relation : items<const SourceRelation>(analysis.relations))
+            queries_.push_back({relation});
+        tables_.resize(queries_.size());
+        kept_.resize(queries_.size());
+        prepare_keys();
     }
-}
 
-// The row that stands for "no match" is kept behind those that were read.
-void Reading::keep_null_row(int table) {
-    const std::vector<relational::LeftJoin>& joins = left_joins_;
-    if (std::none_of(joins.begin(), joins.end(), [=](const auto& join) { return join.right == table; })) return;
-    const Query* const tree = pg_call([&] { return query_without_tables(queries_[table].null_row); });
-    const relational::Table& loaded = tables_[table];
-    const NullRowContext error_context("table " + loaded.name);
-    scan(tree, analysis_.text, loaded.name.c_str(), {}, kept_[table].get(), context_);
-}
-
-void Reading::number_rows(int table) {
-    relational::Table& loaded = tables_[table];
-    DataColumn numbers = empty_column("row", DataColumn::Kind::category, context_.memory());
-    numbers.codes = Buffer<uint32_t>(context_.memory(), "the numbers of rows", loaded.rows);
-    std::iota(numbers.codes.begin(), numbers.codes.end(), uint32_t{0});
-    numbers.null_row_code = static_cast<uint32_t>(loaded.rows);
-    loaded.columns.push_back(std::move(numbers));
-}
-
-// Numbers and categories' codes are contents by themselves, keys are numbered as they appear.
-void Reading::read_contents(int table, bool distinct) {
-    relational::Table& loaded = tables_[table];
-    KeptRows* const kept = kept_[table].get();
-    Buffer<uint64_t> content =
-        kept ? std::move(kept->contents())
-             : Buffer<uint64_t>(context_.memory(), "the contents of a source's rows", loaded.rows, uint64_t{0});
-    content.resize(loaded.rows);
-    const auto mix = [&](const auto& bits_of) {
-        context_.for_each(loaded.rows, 1, [&](uint64_t row) { content[row] = mix64(content[row] ^ bits_of(row)); });
-    };
-    for (const ColumnSink& sink : queries_[table].keys) {
-        const Buffer<uint64_t>& contents = sink.dictionary->contents(context_);
-        mix([&, &keys = *sink.codes](uint64_t row) {
-            const Key value = keys[row];
-            return value == relational::null_key ? null_content : contents[value];
-        });
-    }
-    for (size_t i = 0; i < queries_[table].columns.size(); i++) {
-        const DataColumn& column = loaded.columns[i];
-        if (column.kind == DataColumn::Kind::number)
-            // A negative zero equals the other.
-            mix([&](uint64_t row) {
-                const double x = column.numbers[row];
-                return x == 0 ? 0 : std::bit_cast<uint64_t>(x);
-            });
-        else
-            mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
-    }
-    if (distinct) relational::tell_equal_rows_apart(content, context_);
-    loaded.content = std::move(content);
-}
-
-// Counts labels as the columns hold them, and once more for the model or the points that take them over. They last
-// until the call ends, and the budget with them.
-void Reading::hold_labels(uint64_t bytes) {
-    context_.memory().acquire(2 * bytes, "labels of categories");
-}
-
-// Codes in the order of first appearance become codes in that of the labels, so that the order of rows
-// leaves no trace.
-void Reading::finish_categories() {
-    for (const CategoryColumn& category : categories_) {
-        DataColumn& column = tables_[category.table].columns[category.column];
-        const auto count = static_cast<uint32_t>(category.labels->size());
-        hold_labels(count * sizeof(std::string));
-        column.categories.reserve(count);
-        for (uint32_t i = 0; i < count; i++) {
-            context_.worked(label_work);
-            const std::string_view label = category.labels->label(i);
-            hold_labels(label.size());
-            column.categories.emplace_back(label);
+    void add_request(const ColumnRequest& request) {
+        const auto* const output = items<const SourceOutput>(analysis_.outputs)[request.output];
+        const Oid type = pg_call([=] { return getBaseType(output->type); });
+        const int table = output->relation;
+        TableQuery& query = queries_[table];
+        ColumnSink sink;
+        sink.position = query.add(output->expression, output, request.output);
+        sink.type = type;
+        sink.name = output->name;
+        if (request.as == ReadAs::as_is) {
+            places_.push_back({table, static_cast<int>(query.kept.size())});
+            query.kept.push_back({sink.position, output->type, output->typmod});
+            return;
         }
-        std::vector<uint32_t> order(count);
-        std::iota(order.begin(), order.end(), 0U);
-        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-            context_.worked(label_work);
-            return category.is_less(column.categories[a], column.categories[b]);
+        if (request.as == ReadAs::number) {
+            sink.number = number_kind(type);
+            sink.time_cast = request.time_cast;
+        } else if (request.as == ReadAs::group) {
+            const KeyType group{KeyKind::generic, type, output->collation};
+            group_values_.push_back(std::make_unique<KeyDictionary>(context_.memory(), group));
+            sink.dictionary = group_values_.back().get();
+        } else {
+            const bool is_text = request.as == ReadAs::text;
+            sink.dictionary = dictionary(pg_call([=] {
+                return is_text ? label_rule(type, CurrentMemoryContext) : category_rule(type, CurrentMemoryContext);
+            }));
+        }
+        const int column = add_column(table, output, output->name, sink);
+        places_.push_back({table, column});
+        if (request.as == ReadAs::category || request.as == ReadAs::text)
+            categories_.push_back({table, column, CategoryOrder(stored_type_name(type)), sink.dictionary});
+    }
+
+    // After all requests.
+    void group(const GroupedRelation& grouped) {
+        TableQuery& query = queries_[grouped.relation];
+        query.is_grouped = true;
+        for (Node* const total : items<Node>(grouped.totals)) {
+            ColumnSink sink;
+            sink.position = query.add(total, nullptr, -1);
+            sink.type = FLOAT8OID;
+            sink.number = NumberKind::float8;
+            total_places_.push_back({grouped.relation, add_column(grouped.relation, nullptr, "total", sink)});
+        }
+    }
+
+    LoadedSource run(RowContents contents) {
+        std::vector<Timing> timings{{"reading tables", 0}, {"joining tables", 0}};
+        {
+            const Stopwatch watch(timings[0].seconds);
+            read_tables(contents);
+        }
+        std::optional<Stopwatch> watch(timings[1].seconds);
+        relational::Join join(std::move(tables_), std::move(left_joins_), context_);
+        watch.reset();
+        return {std::move(join),          std::move(places_), std::move(total_places_),
+                std::move(group_values_), std::move(kept_),   std::move(timings)};
+    }
+
+  private:
+    // Gives each join attribute and each pair of keys of a left join its dictionary, and each key its column.
+    void prepare_keys() {
+        MemoryBudget& budget = context_.memory();
+        std::vector<KeyDictionary*> by_attribute(list_length(analysis_.attributes), nullptr);
+        for (size_t table = 0; table < tables_.size(); table++) {
+            const auto keys = items<const SourceKey>(items<SourceRelation>(analysis_.relations)[table]->keys);
+            for (const SourceKey* key : keys)
+                tables_[table].keys.push_back({key->attribute, Buffer<Key>(budget, "join keys")});
+            for (int i = 0; i < keys.size(); i++) {
+                KeyDictionary*& shared = by_attribute[keys[i]->attribute];
+                if (!shared) shared = dictionary(keys[i]->type);
+                add_key(static_cast<int>(table), keys[i], shared, &tables_[table].keys[i].values);
+            }
+        }
+        for (const SourceLeftJoin* join : items<const SourceLeftJoin>(analysis_.left_joins)) {
+            const auto left = items<const SourceKey>(join->left_keys), right = items<const SourceKey>(join->right_keys);
+            relational::LeftJoin& stored =
+                left_joins_.emplace_back(relational::LeftJoin{join->left, join->right, {}, {}});
+            for (int i = 0; i < left.size(); i++) {
+                stored.left_keys.emplace_back(budget, "join keys");
+                stored.right_keys.emplace_back(budget, "join keys");
+            }
+            for (int i = 0; i < left.size(); i++) {
+                KeyDictionary* const shared = dictionary(left[i]->type);
+                add_key(join->left, left[i], shared, &stored.left_keys[i]);
+                add_key(join->right, right[i], shared, &stored.right_keys[i]);
+            }
+        }
+    }
+
+    // type: of keys, or the rule of labels.
+    KeyDictionary* dictionary(const auto& type) {
+        dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
+        return dictionaries_.back().get();
+    }
+
+    void add_key(int table, const SourceKey* key, KeyDictionary* dictionary, Buffer<Key>* values) {
+        ColumnSink sink;
+        sink.type = pg_call([=] { return getBaseType(exprType(key->expression)); });
+        sink.dictionary = dictionary;
+        sink.codes = values;
+        sink.position = queries_[table].add(key->expression, nullptr, -1);
+        queries_[table].keys.push_back(sink);
+    }
+
+    // Returns its number.
+    int add_column(int table, const SourceOutput* output, const char* name, const ColumnSink& sink) {
+        queries_[table].columns.push_back({output, sink});
+        const auto kind = sink.dictionary ? DataColumn::Kind::category : DataColumn::Kind::number;
+        tables_[table].columns.push_back(empty_column(name, kind, context_.memory()));
+        return static_cast<int>(tables_[table].columns.size()) - 1;
+    }
+
+    void read_tables(RowContents contents) {
+        const int tables = list_length(analysis_.relations);
+        for (int table = 0; table < tables; table++) read_table(table);
+        finish_categories();
+        for (int table = 0; table < tables && contents != RowContents::unread; table++)
+            read_contents(table, contents == RowContents::distinct);
+    }
+
+    void read_table(int table) {
+        const TableQuery& query = queries_[table];
+        relational::Table& loaded = tables_[table];
+        loaded.name = query.relation->name;
+        if (!query.kept.empty()) kept_[table] = std::make_unique<KeptRows>(query.kept, context_.memory());
+        const Query* const tree = pg_call([&] {
+            Query* const made = with_columns(query.relation, query.expressions);
+            if (query.is_grouped) group_by_columns(made);
+            return made;
         });
-        renumber_categories(column, order, context_);
+        loaded.rows = scan(tree, analysis_.text, query.relation->name, sinks_of(table), kept_[table].get(), context_);
+        for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
+        for (DataColumn& column : loaded.columns) {
+            column.numbers.shrink_to_fit();
+            column.codes.shrink_to_fit();
+        }
+        read_null_row(table);
+        if (!kept_[table]) return;
+        number_rows(table);
+        keep_null_row(table);
     }
-}
 
-void Reading::read_tables(RowContents contents) {
-    const int tables = list_length(analysis_.relations);
-    for (int table = 0; table < tables; table++) read_table(table);
-    finish_categories();
-    for (int table = 0; table < tables && contents != RowContents::unread; table++)
-        read_contents(table, contents == RowContents::distinct);
-}
-
-LoadedSource Reading::run(RowContents contents) {
-    std::vector<Timing> timings{{"reading tables", 0}, {"joining tables", 0}};
-    {
-        const Stopwatch watch(timings[0].seconds);
-        read_tables(contents);
+    std::vector<ColumnSink> sinks_of(int table) {
+        std::vector<ColumnSink> sinks = queries_[table].keys;
+        for (size_t i = 0; i < queries_[table].columns.size(); i++) {
+            ColumnSink& sink = sinks.emplace_back(queries_[table].columns[i].sink);
+            if (sink.dictionary)
+                sink.codes = &tables_[table].columns[i].codes;
+            else
+                sink.numbers = &tables_[table].columns[i].numbers;
+        }
+        return sinks;
     }
-    std::optional<Stopwatch> watch(timings[1].seconds);
-    relational::Join join(std::move(tables_), std::move(left_joins_), context_);
-    watch.reset();
-    return {std::move(join),          std::move(places_), std::move(total_places_),
-            std::move(group_values_), std::move(kept_),   std::move(timings)};
-}
+
+    // Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
+    // whether there is such a row.
+    void read_null_row(int table) {
+        relational::Table& loaded = tables_[table];
+        const std::vector<PendingColumn>& columns = queries_[table].columns;
+        for (size_t i = 0; i < columns.size(); i++) {
+            Node* const expression = columns[i].output ? columns[i].output->null_row : nullptr;
+            if (!expression) continue;
+            const Query* const query = pg_call([=] { return query_without_tables(list_make1(expression)); });
+            Buffer<double> number(context_.memory(), "columns of the source");
+            Buffer<uint32_t> code(context_.memory(), "columns of the source");
+            ColumnSink sink = columns[i].sink;
+            sink.position = 0;
+            sink.numbers = sink.dictionary ? nullptr : &number;
+            sink.codes = sink.dictionary ? &code : nullptr;
+            const NullRowContext error_context(format("column \"%s\"", columns[i].output->name));
+            scan(query, analysis_.text, loaded.name.c_str(), {sink}, nullptr, context_);
+            if (sink.dictionary)
+                loaded.columns[i].null_row_code = code[0];
+            else
+                loaded.columns[i].null_row_number = number[0];
+        }
+    }
+
+    // The row that stands for "no match" is kept behind those that were read.
+    void keep_null_row(int table) {
+        const std::vector<relational::LeftJoin>& joins = left_joins_;
+        if (std::none_of(joins.begin(), joins.end(), [=](const auto& join) { return join.right == table; })) return;
+        const Query* const tree = pg_call([&] { return query_without_tables(queries_[table].null_row); });
+        const relational::Table& loaded = tables_[table];
+        const NullRowContext error_context("table " + loaded.name);
+        scan(tree, analysis_.text, loaded.name.c_str(), {}, kept_[table].get(), context_);
+    }
+
+    void number_rows(int table) {
+        relational::Table& loaded = tables_[table];
+        DataColumn numbers = empty_column("row", DataColumn::Kind::category, context_.memory());
+        numbers.codes = Buffer<uint32_t>(context_.memory(), "the numbers of rows", loaded.rows);
+        std::iota(numbers.codes.begin(), numbers.codes.end(), uint32_t{0});
+        numbers.null_row_code = static_cast<uint32_t>(loaded.rows);
+        loaded.columns.push_back(std::move(numbers));
+    }
+
+    // Numbers and categories' codes are contents by themselves, keys are numbered as they appear.
+    void read_contents(int table, bool distinct) {
+        relational::Table& loaded = tables_[table];
+        KeptRows* const kept = kept_[table].get();
+        Buffer<uint64_t> content =
+            kept ? std::move(kept->contents())
+                 : Buffer<uint64_t>(context_.memory(), "the contents of a source's rows", loaded.rows, uint64_t{0});
+        content.resize(loaded.rows);
+        const auto mix = [&](const auto& bits_of) {
+            context_.for_each(loaded.rows, 1, [&](uint64_t row) { content[row] = mix64(content[row] ^ bits_of(row)); });
+        };
+        for (const ColumnSink& sink : queries_[table].keys) {
+            const Buffer<uint64_t>& contents = sink.dictionary->contents(context_);
+            mix([&, &keys = *sink.codes](uint64_t row) {
+                const Key value = keys[row];
+                return value == relational::null_key ? null_content : contents[value];
+            });
+        }
+        for (size_t i = 0; i < queries_[table].columns.size(); i++) {
+            const DataColumn& column = loaded.columns[i];
+            if (column.kind == DataColumn::Kind::number)
+                // A negative zero equals the other.
+                mix([&](uint64_t row) {
+                    const double x = column.numbers[row];
+                    return x == 0 ? 0 : std::bit_cast<uint64_t>(x);
+                });
+            else
+                mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
+        }
+        if (distinct) relational::tell_equal_rows_apart(content, context_);
+        loaded.content = std::move(content);
+    }
+
+    // Codes in the order of first appearance become codes in that of the labels, so that the order of rows
+    // leaves no trace.
+    void finish_categories() {
+        for (const CategoryColumn& category : categories_) {
+            DataColumn& column = tables_[category.table].columns[category.column];
+            const auto count = static_cast<uint32_t>(category.labels->size());
+            hold_labels(count * sizeof(std::string));
+            column.categories.reserve(count);
+            for (uint32_t i = 0; i < count; i++) {
+                context_.worked(label_work);
+                const std::string_view label = category.labels->label(i);
+                hold_labels(label.size());
+                column.categories.emplace_back(label);
+            }
+            std::vector<uint32_t> order(count);
+            std::iota(order.begin(), order.end(), 0U);
+            std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+                context_.worked(label_work);
+                return category.is_less(column.categories[a], column.categories[b]);
+            });
+            renumber_categories(column, order, context_);
+        }
+    }
+
+    // Counts labels as the columns hold them, and once more for the model or the points that take them over. They last
+    // until the call ends, and the budget with them.
+    void hold_labels(uint64_t bytes) { context_.memory().acquire(2 * bytes, "labels of categories"); }
+
+    const SourceAnalysis& analysis_;
+    RunContext& context_;
+    std::vector<relational::Table> tables_;
+    std::vector<relational::LeftJoin> left_joins_;
+    std::vector<relational::ColumnRef> places_, total_places_;
+    std::vector<std::unique_ptr<KeyDictionary>> group_values_;
+    std::vector<std::unique_ptr<KeptRows>> kept_;
+    std::vector<TableQuery> queries_; // by table
+    std::vector<CategoryColumn> categories_;
+    std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
+};
 
 } // namespace
 

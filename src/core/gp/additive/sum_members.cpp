@@ -47,7 +47,17 @@ class MemberSearch {
     }
     size_t sample_rows() const { return sample_rows_; }
 
-    OrderedKernel search(size_t member, EvaluationBudget& budget, RunContext& context) const;
+    OrderedKernel search(size_t member, EvaluationBudget& budget, RunContext& context) const {
+        const Encoding encoding = encoding_of_member(encoding_, seed_, member);
+        const std::vector<uint32_t> chosen =
+            choose(sample_rows_, observations_.size(), RandomStream(seed_, stream_of(SumStream::rows, member)));
+        DistinctRows rows{encoding.encode_rows(features_, context, chosen), Observations(context.memory())};
+        gather(observations_, chosen, rows.observations, context);
+        const std::vector<uint16_t> features = choose_features(encoding, seed_, member);
+        const OrderProblem problem{
+            encoding, rows, features, {.noise = {}, .signal = {}, .min_noise = min_noise_}, context};
+        return choose_order(problem, budget);
+    }
 
   private:
     const Encoding& encoding_;
@@ -57,17 +67,6 @@ class MemberSearch {
     const size_t sample_rows_;
     const double min_noise_;
 };
-
-OrderedKernel MemberSearch::search(size_t member, EvaluationBudget& budget, RunContext& context) const {
-    const Encoding encoding = encoding_of_member(encoding_, seed_, member);
-    const std::vector<uint32_t> chosen =
-        choose(sample_rows_, observations_.size(), RandomStream(seed_, stream_of(SumStream::rows, member)));
-    DistinctRows rows{encoding.encode_rows(features_, context, chosen), Observations(context.memory())};
-    gather(observations_, chosen, rows.observations, context);
-    const std::vector<uint16_t> features = choose_features(encoding, seed_, member);
-    const OrderProblem problem{encoding, rows, features, {.noise = {}, .signal = {}, .min_noise = min_noise_}, context};
-    return choose_order(problem, budget);
-}
 
 MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> features, const BitOrder& order,
                      RunContext& context) {

@@ -22,13 +22,68 @@ constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step
 constexpr double momentum = 0.4;                    // share of the step before that goes on
 constexpr uint64_t evaluations_of_a_pass = 2;
 
+// Takes the step of the MM algorithm, √, half as far again, which gets there sooner (twice as far would not), and a
+// part of the step before (Polyak: Some Methods of Speeding up the Convergence of Iteration Methods, 1964).
+double log_step(double data, double expected, double before) {
+    const double root = std::sqrt(data / std::max(expected, 1e-30));
+    return std::log(std::clamp(root * std::sqrt(root), min_factor, max_factor)) + momentum * before;
+}
+
+double min_noise_of(const SumTraining& training, const Observations& observations) {
+    const double share = std::max(min_noise_of_sums, 1 / static_cast<double>(observations.size()));
+    return training.noise.value_or(mean_weight(observations) * share);
+}
+
 class SumTrainer {
   public:
     SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members, ThreadTeam& team,
-               RunContext& context);
+               RunContext& context)
+        : observations_(observations),
+          training_(training),
+          context_(context),
+          evaluations_(members.evaluations),
+          sum_(std::move(members.members), observations.weight.span(),
+               training.noise.value_or(std::max(members.noise, min_noise_of(training, observations))), team, context),
+          solver_(sum_, context),
+          right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
+          first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
+          second_(context.memory(), "solutions of a kernel sum"),
+          errors_(context.memory(), "solutions of a kernel sum"),
+          min_noise_(min_noise_of(training, observations)) {
+        if (!training_.signal) return;
+        std::vector<std::vector<double>> weights;
+        for (const AdditiveCovariance::Member& member : sum_.members()) weights.push_back(member.weights);
+        limit_signal(weights);
+        sum_.set(std::move(weights), sum_.noise());
+    }
 
-    void learn_weights();
-    void solve();
+    // The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
+    // each of which starts from the one before.
+    void learn_weights() {
+        const uint64_t kept = passes(training_.evaluations) / 4; // for the last solutions
+        const Share share(context_, 0, share_of_weights);
+        for (const AdditiveCovariance::Member& member : sum_.members())
+            last_weight_steps_.emplace_back(member.weights.size(), 0.0);
+        for (int i = 0; i < weight_steps && passes_left() >= kept + 2 + passes_of_a_solution(); i++) {
+            context_.share_progress("weights", static_cast<uint64_t>(i), weight_steps);
+            step();
+        }
+    }
+
+    // The targets' solution goes on from the last step's; the samples are new ones.
+    void solve() {
+        const Share share(context_, share_of_weights, 1);
+        context_.share_progress("samples", 0, 2);
+        for (Columns& row : first_)
+            for (size_t column = 1; column < Columns::count; column++) row.values[column] = 0;
+        residuals_.targets = solve_samples(SumStream::first_samples, passes_left() / 2, first_)[0];
+        for (const Columns& row : solver_.residual()) errors_.push_back(row[0]);
+        context_.share_progress("samples", 1, 2);
+        second_.resize(sum_.rows());
+        std::fill(second_.begin(), second_.end(), Columns{});
+        solve_samples(SumStream::second_samples, passes_left(), second_);
+    }
+
     uint64_t evaluations() const { return evaluations_ + evaluations_of_a_pass * sum_.passes(); }
     double noise() const { return sum_.noise(); }
     SumScorer scorer() const { return {first_, second_, errors_.span(), context_}; }
@@ -41,10 +96,58 @@ class SumTrainer {
     }
 
   private:
-    void put_targets(Block& block) const;
-    void step();
-    double learned_noise(bool may_fall);
-    void limit_signal(std::vector<std::vector<double>>& weights) const;
+    void put_targets(Block& block) const {
+        for (size_t i = 0; i < block.size(); i++) block[i].values[0] = observations_.target[i];
+    }
+
+    // Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·(α'Aα / tr K⁻¹A)^¾, but for momentum,
+    // and E[β'Aβ] = tr K⁻¹A for solutions β with samples of the gp.
+    void step() {
+        sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
+        put_targets(right_);
+        const auto outcome = solver_.approach(right_, first_, tolerance_of_steps, passes_of_a_solution(), context_);
+        const std::vector<LevelSquares> squares = sum_.squares(first_);
+        std::vector<std::vector<double>> weights;
+        for (size_t m = 0; m < squares.size(); m++) {
+            weights.push_back(sum_.members()[m].weights);
+            for (size_t l = 0; l < weights.back().size(); l++) {
+                double& last = last_weight_steps_[m][l];
+                last = log_step(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1), last);
+                weights.back()[l] *= std::exp(last);
+            }
+        }
+        limit_signal(weights);
+        sum_.set(std::move(weights), training_.noise ? *training_.noise : learned_noise(outcome.worst() < unsolved));
+        context_.note(format("weights learned: signal %.4g, noise %.4g, after %d iterations to residual %.2g",
+                             sum_.signal(), sum_.noise(), outcome.iterations, outcome.worst()));
+    }
+
+    // Solutions that are none would make the noise fall without end; those that are only rough do no harm.
+    double learned_noise(bool may_fall) {
+        double data = 0, expected = 0;
+        for (size_t i = 0; i < first_.size(); i++) {
+            const double share = sum_.inverse_weight()[i];
+            data += share * first_[i][0] * first_[i][0];
+            for (size_t column = 1; column < Columns::count; column++)
+                expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
+        }
+        const double next = log_step(data, expected, last_noise_step_);
+        const double noise = std::max(min_noise_, sum_.noise() * std::exp(may_fall ? next : std::max(0.0, next)));
+        last_noise_step_ = std::log(noise / sum_.noise());
+        return noise;
+    }
+
+    // Scales the weights to the signal, where the user fixes that.
+    void limit_signal(std::vector<std::vector<double>>& weights) const {
+        if (!training_.signal) return;
+        double signal = 0;
+        for (const std::vector<double>& of_member : weights)
+            signal = std::accumulate(of_member.begin(), of_member.end(), signal);
+        if (!(signal > 0)) return;
+        for (std::vector<double>& of_member : weights)
+            for (double& weight : of_member) weight *= *training_.signal / signal;
+    }
+
     uint64_t passes_of_a_solution() const { return passes_of_iterations + solver_.passes_to_start(); }
     uint64_t passes(uint64_t evaluations) const {
         return evaluations / (evaluations_of_a_pass * sum_.members().size());
@@ -52,7 +155,19 @@ class SumTrainer {
     uint64_t passes_left() const {
         return passes(training_.evaluations - std::min(training_.evaluations, evaluations()));
     }
-    ColumnValues solve_samples(SumStream stream, uint64_t passes, Block& solution);
+
+    // Returns the residuals.
+    ColumnValues solve_samples(SumStream stream, uint64_t passes, Block& solution) {
+        constexpr uint64_t passes_before = 1; // to draw them
+        sum_.draw_samples({training_.seed, stream_of(stream)}, right_);
+        if (stream == SumStream::first_samples) put_targets(right_);
+        const uint64_t paid = std::min(passes - std::min(passes, passes_before), ConjugateGradients::model_passes);
+        const auto outcome = solver_.solve(right_, solution, ConjugateGradients::model_tolerance, paid, context_);
+        context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.worst()));
+        const auto samples = std::span(outcome.residuals).subspan(stream == SumStream::first_samples ? 1 : 0);
+        residuals_.samples = std::max(residuals_.samples, largest(samples));
+        return outcome.residuals;
+    }
 
     const Observations& observations_;
     const SumTraining& training_;
@@ -68,131 +183,6 @@ class SumTrainer {
     std::vector<std::vector<double>> last_weight_steps_;
     double last_noise_step_ = 0;
 };
-
-double min_noise_of(const SumTraining& training, const Observations& observations) {
-    const double share = std::max(min_noise_of_sums, 1 / static_cast<double>(observations.size()));
-    return training.noise.value_or(mean_weight(observations) * share);
-}
-
-SumTrainer::SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members,
-                       ThreadTeam& team, RunContext& context)
-    : observations_(observations),
-      training_(training),
-      context_(context),
-      evaluations_(members.evaluations),
-      sum_(std::move(members.members), observations.weight.span(),
-           training.noise.value_or(std::max(members.noise, min_noise_of(training, observations))), team, context),
-      solver_(sum_, context),
-      right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
-      first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
-      second_(context.memory(), "solutions of a kernel sum"),
-      errors_(context.memory(), "solutions of a kernel sum"),
-      min_noise_(min_noise_of(training, observations)) {
-    if (!training_.signal) return;
-    std::vector<std::vector<double>> weights;
-    for (const AdditiveCovariance::Member& member : sum_.members()) weights.push_back(member.weights);
-    limit_signal(weights);
-    sum_.set(std::move(weights), sum_.noise());
-}
-
-// Scales the weights to the signal, where the user fixes that.
-void SumTrainer::limit_signal(std::vector<std::vector<double>>& weights) const {
-    if (!training_.signal) return;
-    double signal = 0;
-    for (const std::vector<double>& of_member : weights)
-        signal = std::accumulate(of_member.begin(), of_member.end(), signal);
-    if (!(signal > 0)) return;
-    for (std::vector<double>& of_member : weights)
-        for (double& weight : of_member) weight *= *training_.signal / signal;
-}
-
-void SumTrainer::put_targets(Block& block) const {
-    for (size_t i = 0; i < block.size(); i++) block[i].values[0] = observations_.target[i];
-}
-
-// The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
-// each of which starts from the one before.
-void SumTrainer::learn_weights() {
-    const uint64_t kept = passes(training_.evaluations) / 4; // for the last solutions
-    const Share share(context_, 0, share_of_weights);
-    for (const AdditiveCovariance::Member& member : sum_.members())
-        last_weight_steps_.emplace_back(member.weights.size(), 0.0);
-    for (int i = 0; i < weight_steps && passes_left() >= kept + 2 + passes_of_a_solution(); i++) {
-        context_.share_progress("weights", static_cast<uint64_t>(i), weight_steps);
-        step();
-    }
-}
-
-// Takes the step of the MM algorithm, √, half as far again, which gets there sooner (twice as far would not), and a
-// part of the step before (Polyak: Some Methods of Speeding up the Convergence of Iteration Methods, 1964).
-double log_step(double data, double expected, double before) {
-    const double root = std::sqrt(data / std::max(expected, 1e-30));
-    return std::log(std::clamp(root * std::sqrt(root), min_factor, max_factor)) + momentum * before;
-}
-
-// Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·(α'Aα / tr K⁻¹A)^¾, but for momentum, and
-// E[β'Aβ] = tr K⁻¹A for solutions β with samples of the gp.
-void SumTrainer::step() {
-    sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
-    put_targets(right_);
-    const auto outcome = solver_.approach(right_, first_, tolerance_of_steps, passes_of_a_solution(), context_);
-    const std::vector<LevelSquares> squares = sum_.squares(first_);
-    std::vector<std::vector<double>> weights;
-    for (size_t m = 0; m < squares.size(); m++) {
-        weights.push_back(sum_.members()[m].weights);
-        for (size_t l = 0; l < weights.back().size(); l++) {
-            double& last = last_weight_steps_[m][l];
-            last = log_step(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1), last);
-            weights.back()[l] *= std::exp(last);
-        }
-    }
-    limit_signal(weights);
-    sum_.set(std::move(weights), training_.noise ? *training_.noise : learned_noise(outcome.worst() < unsolved));
-    context_.note(format("weights learned: signal %.4g, noise %.4g, after %d iterations to residual %.2g",
-                         sum_.signal(), sum_.noise(), outcome.iterations, outcome.worst()));
-}
-
-// Solutions that are none would make the noise fall without end; those that are only rough do no harm.
-double SumTrainer::learned_noise(bool may_fall) {
-    double data = 0, expected = 0;
-    for (size_t i = 0; i < first_.size(); i++) {
-        const double share = sum_.inverse_weight()[i];
-        data += share * first_[i][0] * first_[i][0];
-        for (size_t column = 1; column < Columns::count; column++)
-            expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
-    }
-    const double next = log_step(data, expected, last_noise_step_);
-    const double noise = std::max(min_noise_, sum_.noise() * std::exp(may_fall ? next : std::max(0.0, next)));
-    last_noise_step_ = std::log(noise / sum_.noise());
-    return noise;
-}
-
-// The targets' solution goes on from the last step's; the samples are new ones.
-void SumTrainer::solve() {
-    const Share share(context_, share_of_weights, 1);
-    context_.share_progress("samples", 0, 2);
-    for (Columns& row : first_)
-        for (size_t column = 1; column < Columns::count; column++) row.values[column] = 0;
-    residuals_.targets = solve_samples(SumStream::first_samples, passes_left() / 2, first_)[0];
-    for (const Columns& row : solver_.residual()) errors_.push_back(row[0]);
-    context_.share_progress("samples", 1, 2);
-    second_.resize(sum_.rows());
-    std::fill(second_.begin(), second_.end(), Columns{});
-    solve_samples(SumStream::second_samples, passes_left(), second_);
-}
-
-// Returns the residuals.
-ColumnValues SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block& solution) {
-    constexpr uint64_t passes_before = 1; // to draw them
-    sum_.draw_samples({training_.seed, stream_of(stream)}, right_);
-    if (stream == SumStream::first_samples) put_targets(right_);
-    const uint64_t paid = std::min(passes - std::min(passes, passes_before), ConjugateGradients::model_passes);
-    const auto outcome = solver_.solve(right_, solution, ConjugateGradients::model_tolerance, paid, context_);
-    context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.worst()));
-    const auto samples = std::span(outcome.residuals).subspan(stream == SumStream::first_samples ? 1 : 0);
-    residuals_.samples = std::max(residuals_.samples, largest(samples));
-    return outcome.residuals;
-}
 
 } // namespace
 

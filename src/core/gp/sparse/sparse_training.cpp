@@ -66,10 +66,56 @@ class SparseTrainer {
     }
 
   private:
-    Buffer<double> choose_inducing();
-    Buffer<double> given_inducing() const;
-    void move_inducing(Buffer<double>& inducing);
-    TrainedSparse fit(std::span<const double> inducing);
+    Buffer<double> choose_inducing() {
+        const size_t count = training_.inducing_points;
+        const std::vector<uint32_t> among = spread_rows(rows_.size(), candidates_of(count), training_.seed);
+        return points_of(rows_, varied_rows(kernel_, rows_, among, count, team_, context_), context_.memory());
+    }
+
+    // Leaves out points that are like no row: they have nothing to do with any.
+    Buffer<double> given_inducing() const {
+        const size_t width = coordinates_.features();
+        Buffer<double> inducing(context_.memory(), inducing_memory);
+        std::vector<double> point(coordinates_.width());
+        for (size_t at = 0; at < training_.given.size(); at += width)
+            if (coordinates_.find(training_.given.subspan(at, width), point.data()))
+                for (const double x : point) inducing.push_back(x);
+        if (inducing.size() == 0) throw Error(ErrorCode::invalid_argument, "no exemplar is like any row");
+        return inducing;
+    }
+
+    void move_inducing(Buffer<double>& inducing) {
+        const int moves = moves_of(rows_.size(), training_.inducing_points);
+        const PointSearch search{moves, rows_of_move(training_.inducing_points), training_.seed};
+        move_points(kernel_, inducing, rows_, given_, search, team_, context_);
+        evaluations_ += static_cast<uint64_t>(moves);
+        context_.note(format("noise %.4g, signal %.4g after %d moves of the inducing points", kernel_.noise,
+                             kernel_.signal, moves));
+    }
+
+    // Reads all rows.
+    TrainedSparse fit(std::span<const double> inducing) {
+        const double min = min_noise();
+        if (training_.noise && *training_.noise < min)
+            throw Error(ErrorCode::invalid_argument,
+                        format("noise %s is below %s, the least that this kernel can be solved with",
+                               shortest(*training_.noise).c_str(), shortest(min).c_str()),
+                        "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
+        if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_learned_noise());
+        SparseModel::Parts parts{coordinates_,
+                                 kernel_,
+                                 copy_of(inducing),
+                                 Buffer<double>(context_.memory(), inducing_memory),
+                                 Buffer<double>(context_.memory(), inducing_memory),
+                                 std::nullopt};
+        Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
+        if (training_.noise)
+            take_posterior(collapsed, *training_.noise, parts);
+        else
+            choose_noise(collapsed, min_learned_noise(), parts);
+        return scored(std::move(parts), collapsed.inverse(), rows_);
+    }
+
     // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
     double min_noise() const { return kernel_.signal * (min_noise_share + 1e-14 * static_cast<double>(rows_.size())); }
     // Many functions meet a few rows exactly, so that their likelihood says little of the noise.
@@ -77,12 +123,62 @@ class SparseTrainer {
         const double n = static_cast<double>(rows_.size());
         return std::max(min_noise(), 1 / (n * n));
     }
-    double left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed, const SmoothRows& rows);
+
+    double left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed, const SmoothRows& rows) {
+        return left_out_score(leave_rows_out(parts, collapsed.inverse(), rows, team_, context_), context_).mean_nll;
+    }
+
+    // A golden-section search of the logarithm, from max_fall below that of the kernel's noise on.
     template <class NllAt>
-    double best_noise(double min_noise, double max_fall, const NllAt& nll_at) const;
-    void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts);
-    void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts);
-    TrainedSparse scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows);
+    double best_noise(double min_noise, double max_fall, const NllAt& nll_at) const {
+        constexpr double ratio = 0.6180339887498949;
+        constexpr int steps = 10;
+        const auto at = [&](double logarithm) { return nll_at(std::exp(logarithm)); };
+        double low = std::max(std::log(min_noise), std::log(kernel_.noise) - max_fall),
+               high = std::max(std::log(kernel_.noise) + 3, std::log(0.5));
+        double left = high - ratio * (high - low), right = low + ratio * (high - low);
+        double at_left = at(left), at_right = at(right);
+        for (int step = 0; step < steps; step++) {
+            if (at_left < at_right) {
+                high = std::exchange(right, left);
+                at_right = at_left;
+                at_left = at(left = high - ratio * (high - low));
+            } else {
+                low = std::exchange(left, right);
+                at_left = at_right;
+                at_right = at(right = low + ratio * (high - low));
+            }
+        }
+        return std::exp(at_left < at_right ? left : right);
+    }
+
+    // Few inducing points explain less than the gp would, and the bound takes the rest for noise twice: it is chosen
+    // by what rows say of others.
+    void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts) {
+        const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());
+        const double noise = best_noise(min_noise, 1, [&](double at) {
+            take_posterior(collapsed, at, parts);
+            return left_out_nll(parts, collapsed, some.rows());
+        });
+        take_posterior(collapsed, noise, parts);
+    }
+
+    void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts) {
+        parts.kernel.noise = noise;
+        collapsed.set_noise(noise);
+        parts.log_likelihood = collapsed.bound();
+        parts.solution = copy_of(collapsed.solution());
+        parts.reduction = collapsed.reduction();
+    }
+
+    // Leaves rows out of what the inverse is of.
+    TrainedSparse scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows) {
+        const RowSubset some(rows, spread_rows(rows.size(), max_scored_rows, training_.seed), context_.memory());
+        uncertainty::StandardisedErrors left_out = leave_rows_out(parts, inverse, some.rows(), team_, context_);
+        const LeaveOneOut score = left_out_score(left_out, context_);
+        return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
+    }
+
     Buffer<double> copy_of(std::span<const double> numbers) const {
         Buffer<double> copy(context_.memory(), inducing_memory, numbers.size());
         std::copy(numbers.begin(), numbers.end(), copy.begin());
@@ -98,112 +194,6 @@ class SparseTrainer {
     SmoothKernel kernel_;
     uint64_t evaluations_ = 0;
 };
-
-Buffer<double> SparseTrainer::choose_inducing() {
-    const size_t count = training_.inducing_points;
-    const std::vector<uint32_t> among = spread_rows(rows_.size(), candidates_of(count), training_.seed);
-    return points_of(rows_, varied_rows(kernel_, rows_, among, count, team_, context_), context_.memory());
-}
-
-// Leaves out points that are like no row: they have nothing to do with any.
-Buffer<double> SparseTrainer::given_inducing() const {
-    const size_t width = coordinates_.features();
-    Buffer<double> inducing(context_.memory(), inducing_memory);
-    std::vector<double> point(coordinates_.width());
-    for (size_t at = 0; at < training_.given.size(); at += width)
-        if (coordinates_.find(training_.given.subspan(at, width), point.data()))
-            for (const double x : point) inducing.push_back(x);
-    if (inducing.size() == 0) throw Error(ErrorCode::invalid_argument, "no exemplar is like any row");
-    return inducing;
-}
-
-void SparseTrainer::move_inducing(Buffer<double>& inducing) {
-    const int moves = moves_of(rows_.size(), training_.inducing_points);
-    const PointSearch search{moves, rows_of_move(training_.inducing_points), training_.seed};
-    move_points(kernel_, inducing, rows_, given_, search, team_, context_);
-    evaluations_ += static_cast<uint64_t>(moves);
-    context_.note(
-        format("noise %.4g, signal %.4g after %d moves of the inducing points", kernel_.noise, kernel_.signal, moves));
-}
-
-// Reads all rows.
-TrainedSparse SparseTrainer::fit(std::span<const double> inducing) {
-    const double min = min_noise();
-    if (training_.noise && *training_.noise < min)
-        throw Error(ErrorCode::invalid_argument,
-                    format("noise %s is below %s, the least that this kernel can be solved with",
-                           shortest(*training_.noise).c_str(), shortest(min).c_str()),
-                    "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
-    if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_learned_noise());
-    SparseModel::Parts parts{coordinates_,
-                             kernel_,
-                             copy_of(inducing),
-                             Buffer<double>(context_.memory(), inducing_memory),
-                             Buffer<double>(context_.memory(), inducing_memory),
-                             std::nullopt};
-    Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
-    if (training_.noise)
-        take_posterior(collapsed, *training_.noise, parts);
-    else
-        choose_noise(collapsed, min_learned_noise(), parts);
-    return scored(std::move(parts), collapsed.inverse(), rows_);
-}
-
-double SparseTrainer::left_out_nll(const SparseModel::Parts& parts, const Collapsed& collapsed,
-                                   const SmoothRows& rows) {
-    return left_out_score(leave_rows_out(parts, collapsed.inverse(), rows, team_, context_), context_).mean_nll;
-}
-
-// Few inducing points explain less than the gp would, and the bound takes the rest for noise twice: it is chosen
-// by what rows say of others.
-void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts) {
-    const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());
-    const double noise = best_noise(min_noise, 1, [&](double at) {
-        take_posterior(collapsed, at, parts);
-        return left_out_nll(parts, collapsed, some.rows());
-    });
-    take_posterior(collapsed, noise, parts);
-}
-
-// A golden-section search of the logarithm, from max_fall below that of the kernel's noise on.
-template <class NllAt>
-double SparseTrainer::best_noise(double min_noise, double max_fall, const NllAt& nll_at) const {
-    constexpr double ratio = 0.6180339887498949;
-    constexpr int steps = 10;
-    const auto at = [&](double logarithm) { return nll_at(std::exp(logarithm)); };
-    double low = std::max(std::log(min_noise), std::log(kernel_.noise) - max_fall),
-           high = std::max(std::log(kernel_.noise) + 3, std::log(0.5));
-    double left = high - ratio * (high - low), right = low + ratio * (high - low);
-    double at_left = at(left), at_right = at(right);
-    for (int step = 0; step < steps; step++) {
-        if (at_left < at_right) {
-            high = std::exchange(right, left);
-            at_right = at_left;
-            at_left = at(left = high - ratio * (high - low));
-        } else {
-            low = std::exchange(left, right);
-            at_left = at_right;
-            at_right = at(right = low + ratio * (high - low));
-        }
-    }
-    return std::exp(at_left < at_right ? left : right);
-}
-
-void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts) {
-    parts.kernel.noise = noise;
-    collapsed.set_noise(noise);
-    parts.log_likelihood = collapsed.bound();
-    parts.solution = copy_of(collapsed.solution());
-    parts.reduction = collapsed.reduction();
-}
-
-// Leaves rows out of what the inverse is of.
-TrainedSparse SparseTrainer::scored(SparseModel::Parts parts, const Buffer<double>& inverse, const SmoothRows& rows) {
-    const RowSubset some(rows, spread_rows(rows.size(), max_scored_rows, training_.seed), context_.memory());
-    uncertainty::StandardisedErrors left_out = leave_rows_out(parts, inverse, some.rows(), team_, context_);
-    const LeaveOneOut score = left_out_score(left_out, context_);
-    return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
-}
 
 } // namespace
 
