@@ -410,7 +410,7 @@ class XgboostReader {
 } // namespace
 
 ImportedModel read_xgboost(std::string_view text, std::string_view categories, RunContext& context) {
-    return XgboostReader(text, refuse, context).read(categories);
+    return XgboostReader(text, refuse_json, context).read(categories);
 }
 
 ImportedModel read_xgboost_ubjson(std::string_view json, std::string_view categories, RunContext& context) {
