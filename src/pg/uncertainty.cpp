@@ -35,7 +35,7 @@ const uncertainty::Calibration& calibration_of(const DecodedModel& model, const 
 struct Centre {
     double prediction, deviation;
     bool is_positive; // as all targets
-    bool is_of_process;
+    bool is_of_gp;
 };
 
 Centre centre_of(CachedModel& cached) {
@@ -48,12 +48,12 @@ Centre centre_of(CachedModel& cached) {
 }
 
 // Ends lie outwards by what rounding may take, so that a target is within that many rows have in common. Predictions of
-// a process that were found together, as those that calibrate, differ a little more from those that are asked for.
+// a gp that were found together, as those that calibrate, differ a little more from those that are asked for.
 double bound(const Centre& centre, double z, bool is_lower) {
     const double offset = centre.deviation * z, number = centre.prediction + offset;
     constexpr double of_numbers = 4 * std::numeric_limits<double>::epsilon(), of_deviation = 1e-8;
     const double rounding = of_numbers * (std::abs(centre.prediction) + std::abs(offset)) +
-                            (centre.is_of_process ? of_deviation * centre.deviation : 0);
+                            (centre.is_of_gp ? of_deviation * centre.deviation : 0);
     const double outer = std::isfinite(number) ? number + (is_lower ? -rounding : rounding) : number;
     return centre.is_positive ? std::max(0.0, outer) : outer;
 }

@@ -24,7 +24,7 @@ class Buffer {
     Buffer(MemoryBudget& budget, const char* what) : budget_(&budget), what_(what) {}
     // Makes a buffer with `size` elements, uninitialised.
     Buffer(MemoryBudget& budget, const char* what, size_t size) : Buffer(budget, what) { resize(size); }
-    // Zeros take no time until they are used, however many they are.
+    // Makes a buffer of `size` copies of `value`. Zeros come from calloc and take no time until they are used.
     Buffer(MemoryBudget& budget, const char* what, size_t size, T value) : Buffer(budget, what) {
         static constexpr unsigned char no_bits[sizeof(T)] = {};
         const bool zeros = std::memcmp(&value, no_bits, sizeof(T)) == 0;
@@ -56,6 +56,7 @@ class Buffer {
             reserve(size_ + 1);
         data_[size_++] = value;
     }
+    // The values are not of this buffer, which may move.
     void append(std::span<const T> values) {
         reserve(size_ + values.size());
         std::copy(values.begin(), values.end(), end());

@@ -143,7 +143,7 @@ class Booster {
         return std::move(result_);
     }
 
-    // The same over bins that are there already, iteration by iteration.
+    // Starts a training over bins that exist; grow_iteration() continues it.
     void start(const BinnedData& data, const char* phase, int parallel) {
         phase_ = phase;
         describe();

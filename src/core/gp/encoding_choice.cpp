@@ -12,7 +12,7 @@ namespace btml::gp {
 
 namespace {
 
-constexpr uint64_t evaluations_per_member = 1500;
+constexpr uint64_t evaluations_per_member_of_sample = 1500; // fewer than of a fit: a sample has few rows
 // In nats. A sum of fewer rows flatters ranks, whose cells are evenly filled.
 constexpr double margin_of_sums = 0.2;
 constexpr uint64_t max_evaluations = 200, part_of_evaluations = 20; // of one member
@@ -32,7 +32,7 @@ class SampleFits {
     SampleFits(const TrainingColumns& sample, const Options& options, const KernelLimits& limits, uint64_t evaluations)
         : rows_(sample), options_(options), limits_(limits), evaluations_(evaluations) {}
 
-    bool takes_sums() const {
+    bool can_fit_sums() const {
         return options_.combine != Combine::mixture && options_.search == Search::local &&
                members_within(evaluations_) > 0;
     }
@@ -75,8 +75,8 @@ class SampleFits {
     SumTraining sum_training() const {
         const int members =
             options_.members > 0 ? std::max(options_.members, SumTraining::min_members) : members_within(evaluations_);
-        return {members, static_cast<uint64_t>(members) * evaluations_per_member, options_.noise, options_.signal,
-                static_cast<uint64_t>(options_.seed)};
+        return {members, static_cast<uint64_t>(members) * evaluations_per_member_of_sample, options_.noise,
+                options_.signal, static_cast<uint64_t>(options_.seed)};
     }
 
     const TrainingColumns& rows_;
@@ -90,7 +90,7 @@ class SampleFits {
 SampleFit fit_sample(const TrainingColumns& sample, size_t rows, const Options& options, const KernelLimits& limits,
                      RunContext& context) {
     const SampleFits fits(sample, options, limits, evaluations_of(options, rows));
-    if (fits.takes_sums()) {
+    if (fits.can_fit_sums()) {
         try {
             return fits.best(&SampleFits::sum, margin_of_sums, context);
         } catch (const Error& error) {

@@ -15,9 +15,9 @@ struct SampleFit {
     uint64_t evaluations; // of the rows, by all fits
 };
 
-// Fits a sample of rows, standardised: with what the options say, or with that of values and ranks which scores better,
-// each row left out; of a sum of kernels, ranks only where they are clearly better; of one member for a mixture, and
-// where the evaluations of a fit of so many rows or memory are too few for sums. All numbers have the same.
+// Fits a sample of standardised rows. Where the options leave the places of numbers open, both are fitted and the
+// better left-out score wins; for sums, ranks must win clearly. One member is fitted for a mixture, and where memory or
+// the evaluations of a fit of so many rows are too few for a sum. One choice holds for all numeric features.
 SampleFit fit_sample(const TrainingColumns& sample, size_t rows, const Options& options, const KernelLimits& limits,
                      RunContext& context);
 

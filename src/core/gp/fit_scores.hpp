@@ -16,11 +16,11 @@ struct HeldOutScore {
     // Returns the mean negative log density of the rows once variances are calibrated so.
     double mean_nll(const uncertainty::VarianceCalibration& variance) const;
     // Returns the same by the likeliest variances.
-    double calibrated_nll() const { return mean_nll(errors.likeliest_variances()); }
+    double nll_by_likeliest_variances() const { return mean_nll(errors.likeliest_variances()); }
 };
 
-// The mean negative log densities of rows under the distributions that are the likeliest for what a model is off: by a
-// Student t that it is right of most rows, by normal distributions that it is not far off of any.
+// Mean negative log densities of rows: under the likeliest Student t, which rewards being right about most rows, and
+// under the likeliest normal distributions, which punish being far off on any.
 struct CalibratedScore {
     double student_t, normal;
 
@@ -31,8 +31,8 @@ struct CalibratedScore {
 
 HeldOutScore score_rows(Model& model, const TrainingColumns& rows, RunContext& context);
 
-// Returns the score, in the errors' units, of rows left out once variances are calibrated by them; nll: that of the
-// model as it is.
+// Returns the score of left-out rows, in the errors' units, after these rows have calibrated the variances. nll: the
+// score before that.
 double nll_once_calibrated(double nll, const uncertainty::StandardisedErrors& errors);
 
 // Returns the score by the distributions of a calibration; that by its Student t where it has a density.

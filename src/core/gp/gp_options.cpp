@@ -76,7 +76,7 @@ constexpr Option<Options> rows[] = {
     options_argument<Options>,
     exclude_argument<Options>,
     option<&Options::kernel>(
-        "kernel", kernel_names,
+        "kernel", kernel_choice_names,
         "the binary tree kernel; a smooth one, with a length scale for each feature; `auto`: which "
         "scores better")
         .also_called(kernel_synonyms),

@@ -89,7 +89,7 @@ Predictor::Score Predictor::score(std::span<const double> features, double targe
     return {density.log() - std::log(unit), observed.mean, observed.variance};
 }
 
-// Those with a smooth kernel, of this one and that of its noise.
+// Returns the predictors with a smooth kernel: this one, and those of its noise.
 std::vector<Predictor*> Predictor::smooth_ones() {
     std::vector<Predictor*> smooth;
     if (std::holds_alternative<SparseModel>(model_.posterior)) smooth.push_back(this);

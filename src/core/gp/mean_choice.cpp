@@ -304,8 +304,8 @@ class MeanChoice {
                 uncertainty::calibrate(uncertainty::Method::leave_one_out, by, by.likeliest_variances(), context_);
         }
         model.leave_one_out = left_out_score(errors, *model.calibration, context_);
-        trained.score =
-            held_out.choosing.rows() > 0 ? of_choosing.calibrated_nll() : calibrated_nll(*model.leave_one_out);
+        trained.score = held_out.choosing.rows() > 0 ? of_choosing.nll_by_likeliest_variances()
+                                                     : calibrated_nll(*model.leave_one_out);
     }
 
     // Returns the score of a gp of targets as they are, of these rows.

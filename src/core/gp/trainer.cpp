@@ -356,7 +356,7 @@ void Trainer::score_model(Trained& trained) {
     trained.of_choosing = score_rows(model, choosing_, context_);
     const double unit = std::log(spread_.scale);
     trained.score = choosing_.rows() > 0
-                        ? trained.of_choosing.calibrated_nll()
+                        ? trained.of_choosing.nll_by_likeliest_variances()
                         : nll_once_calibrated(model.leave_one_out->mean_nll - unit, trained.left_out) + unit;
 }
 

@@ -37,7 +37,7 @@ int table_of(const TrainingColumn& column, Dataset& dataset) {
                                         : static_cast<int>(lent - dataset.tables.begin());
 }
 
-// Of rows that outlive it.
+// Makes a dataset that refers to the rows, which must outlive it.
 Dataset dataset_of(const TrainingColumns& rows, const std::vector<Feature>& features, RunContext& context) {
     Dataset dataset(context.memory(), rows.rows());
     dataset.add_table(rows.rows());

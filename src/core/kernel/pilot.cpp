@@ -134,7 +134,10 @@ class Pilot {
         return best;
     }
 
-    Plan settled_plan(const Demand& demand);
+    Plan settled_plan(const Demand& demand) {
+        degrees_of_freedom_ = degrees_of_freedom(plan(demand).near);
+        return plan(demand);
+    }
 
   private:
     Pilot(const PilotTask& task, const QueryGroups* groups, size_t count)
@@ -238,11 +241,6 @@ class Pilot {
     Buffer<double> distances_; // [query][leaf]: from the query's group; at a first look, minus a sum of squares
     double degrees_of_freedom_ = infinity; // of the sampled sums' errors
 };
-
-Plan Pilot::settled_plan(const Demand& demand) {
-    degrees_of_freedom_ = degrees_of_freedom(plan(demand).near);
-    return plan(demand);
-}
 
 } // namespace
 

@@ -42,7 +42,8 @@ inline double natural_logarithm(double x) {
     constexpr double up = 0x1p54, log_up = 37.42994775023704767; // makes any number a normal one
     return x < std::numeric_limits<double>::min() ? logarithm(x * up) - log_up : logarithm(x);
 }
-// Returns ln(1 + x), x > −1, likewise: what 1 + x rounds is taken off by the first term of the series.
+// Returns ln(1 + x) for x > −1, the same bits on every processor. What 1 + x rounds is taken off by the first term of
+// the series.
 inline double natural_logarithm_1p(double x) {
     const double sum = 1 + x;
     return logarithm(sum) - ((sum - 1) - x) / sum;

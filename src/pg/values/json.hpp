@@ -19,7 +19,7 @@ class JsonWriter {
     void add(std::string_view name, std::string_view value) { key(name), text_.json_string(value); }
     void add(std::string_view name, const char* value) { add(name, std::string_view(value)); }
     void add(std::string_view name, const std::string& value) { add(name, std::string_view(value)); }
-    // A number is finite, and so it is below.
+    // Writes a number, which must be finite; so must those below.
     template <class Number>
     void add(std::string_view name, Number value) {
         key(name), text_ << value;

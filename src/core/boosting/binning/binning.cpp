@@ -71,7 +71,7 @@ class NumberBinner {
         if (team_.peers())
             cut_among_peers(column.name, multiplicity, max_bins, feature);
         else
-            cut_alone(multiplicity, max_bins, feature);
+            cut_without_peers(multiplicity, max_bins, feature);
         add_thresholds(column.thresholds, feature.thresholds);
         feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
     }
@@ -171,7 +171,9 @@ class NumberBinner {
         return sums.total();
     }
 
-    void cut_alone(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
+    // Finds the bins of a feature all of whose rows are here. multiplicity: by row of its table, in how many training
+    // rows of the join it is; empty: 1.
+    void cut_without_peers(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
         const Totals all = add_up(multiplicity, [](int64_t) { return true; });
         feature.distinct = all.distinct;
         if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {

@@ -3,9 +3,9 @@
 // The residual of a join row is its target less the values of the leaves it lies in, so a node's sum for a row ρ of a
 // table is Σ y − Σ_ℓ value_ℓ · |ρ ⋈ J^(node) ∩ J^(ℓ)|: one query with row filters for each leaf ℓ of each earlier tree
 // (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2, Algorithm 2), many of which are evaluated together
-// (FilteredSums). Or residuals are held by cells, in which the join's rows are that no condition tells apart
-// (SubJoin), while there are few. Rows of a table with equal keys and equal bins are one row that weighs as much. Time
-// and memory do not depend on the number of join rows.
+// (FilteredSums). While they are few, residuals are held by cell instead: the join's rows that no condition so far
+// tells apart (SubJoin). Rows of a table with equal keys and equal bins are one row that weighs as much. Time and
+// memory do not depend on the number of join rows.
 //
 // Targets and leaf values are integers of 40 bits at most on a grid, and sums are made integers row by row, so the
 // trees are those of an EnumeratedSet, whose grid may be finer, but for ties that this rounding decides.
@@ -36,7 +36,7 @@ class FactorisedSet : public TrainingSet {
     const Scores& scores() const override { return *scores_; }
     // How sums of squares were estimated; nothing where they were not.
     std::optional<SketchReport> sketch_report() const;
-    // How residuals are summed at last.
+    // Says in which way residuals were summed in the end.
     std::string residuals_report() const { return residuals_.report(); }
 
     int start(uint64_t iteration, int score, const std::vector<int>& features) override;

@@ -1,4 +1,4 @@
-// Adds what rows have to the sums of their bins.
+// Adds each row's sums to those of its bins.
 #pragma once
 
 #include "core/base/levels.hpp"
@@ -14,7 +14,8 @@ struct BinnedRows {
     const uint32_t* ids; // the rows; null: begin, begin + 1, …
     size_t begin, count;
     const void* bins;     // of all rows of the table, those of a row side by side
-    size_t bytes, width;  // of a bin, and bins of a row: one where they have more bytes than one
+    size_t bytes;         // of a bin
+    size_t width;         // bins of a row; 1 where a bin has more than one byte
     const uint8_t* slots; // features to sum up, ascending, of `width`
     size_t features;      // how many slots
 };

@@ -251,7 +251,7 @@ bool TreeGrower::children_may_split(const Leaf& leaf) const {
 TreeGrower::Leaf TreeGrower::take_next_leaf() {
     int node = open_.begin()->first;
     if (options_.max_leaves > 0) {
-        const double least = -by_gain_.begin()->first * (1 - gain_tie);
+        const double least = -by_gain_.begin()->first * (1 - relative_tie);
         node = by_gain_.begin()->second;
         for (const auto& [negative_gain, other] : by_gain_) {
             if (-negative_gain < least) break;

@@ -81,7 +81,7 @@ bool SplitRules::is_centred(Stats total) const {
 
 // Sums of squares that come from queries cancel the squares of the target itself.
 double SplitRules::error_tie(const NodeSums& node) const {
-    return std::max(gain_tie * mean_square_error(node), noise * first_square);
+    return std::max(relative_tie * mean_square_error(node), noise * first_square);
 }
 
 SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node, const Bounds& bounds,
@@ -94,7 +94,7 @@ SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node, const Bo
       tolerance_(rules.criterion == Criterion::mse_sum ? rules.error_tie(node) : 0) {}
 
 Candidates SplitSearch::no_candidates() const {
-    return rules_.criterion == Criterion::mse_sum ? Candidates(0, tolerance_) : Candidates(gain_tie, 0);
+    return rules_.criterion == Criterion::mse_sum ? Candidates(0, tolerance_) : Candidates(relative_tie, 0);
 }
 
 bool SplitSearch::is_in_order(const Candidate& candidate, Stats left, Stats right) const {
@@ -156,7 +156,7 @@ GainRules SplitSearch::gain_rules() const {
 
 // Returns the least of some splits' gains that is worth a look.
 static double least_of_interest(const GainRules& rules, GainBlock& block) {
-    constexpr double margin = 3 * gain_tie; // a tie, and what gains differ by that are computed otherwise
+    constexpr double margin = 3 * relative_tie; // a tie, and what gains differ by that are computed otherwise
     return find_gains(rules, block) * (1 - margin);
 }
 
@@ -231,7 +231,7 @@ static void sort_by_mean(std::vector<BinSums>& cells, RunContext& context) {
     double largest = 0;
     for (const BinSums& cell : cells) largest = std::max(largest, std::fabs(mean(cell)));
     if (largest == 0) return;
-    const auto step = [&](const BinSums& cell) { return std::llrint(mean(cell) / largest / gain_tie); };
+    const auto step = [&](const BinSums& cell) { return std::llrint(mean(cell) / largest / relative_tie); };
     size_t comparisons = 0;
     std::sort(cells.begin(), cells.end(), [&](const BinSums& a, const BinSums& b) {
         if (++comparisons % steps_per_poll == 0) context.poll();

@@ -17,8 +17,8 @@
 
 namespace btml::boosting {
 
-// Gains that differ by less, relative to the larger one, are a tie.
-inline constexpr double gain_tie = 1e-9;
+// Gains or means that differ by less, relative to the larger, are a tie.
+inline constexpr double relative_tie = 1e-9;
 
 struct Split {
     int feature = -1; // −1: none

@@ -96,6 +96,7 @@ class SumTrainer {
     }
 
   private:
+    // Column 0 of a block belongs to the targets, the others to samples.
     void put_targets(Block& block) const {
         for (size_t i = 0; i < block.size(); i++) block[i].values[0] = observations_.target[i];
     }

@@ -68,7 +68,7 @@ SmoothKernel decode_smooth_kernel(Reader& reader) {
     SmoothKernel kernel;
     const auto number = reader.get<uint8_t>();
     kernel.kind = static_cast<KernelChoice>(number);
-    if (number >= std::size(kernel_names) || !is_smooth(kernel.kind))
+    if (number >= std::size(kernel_choice_names) || !is_smooth(kernel.kind))
         corrupt_model(format("Its kernel has number %d.", number));
     kernel.inverse_lengths = get_all(reader);
     kernel.penalties = get_all(reader);

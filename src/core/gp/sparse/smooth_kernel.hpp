@@ -14,12 +14,13 @@
 namespace btml::gp {
 
 // The binary tree kernel, exact for any number of rows; smooth kernels, which go by inducing points (Rasmussen,
-// Williams 2006, 4.2); automatic: the one that scores better, on held-out rows or leaving rows out.
+// Williams 2006, 4.2); automatic: the one that scores better, on held-out rows or leaving rows out. Numbers are stored
+// in models and known to the device: a new kernel goes before `automatic`, whose number is stored nowhere.
 enum class KernelChoice : uint8_t { tree, squared_exponential, matern32, matern52, automatic };
 
-inline constexpr const char* kernel_names[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
+inline constexpr const char* kernel_choice_names[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 inline const char* name_of(KernelChoice kernel) {
-    return kernel_names[static_cast<size_t>(kernel)];
+    return kernel_choice_names[static_cast<size_t>(kernel)];
 }
 constexpr bool is_smooth(KernelChoice kernel) {
     return kernel != KernelChoice::tree && kernel != KernelChoice::automatic;
@@ -33,8 +34,10 @@ auto with_smooth_shape(KernelChoice kernel, const Body& body) {
         return body(std::type_identity<pairwise::Matern32>());
     case KernelChoice::matern52:
         return body(std::type_identity<pairwise::Matern52>());
-    default:
+    case KernelChoice::squared_exponential:
         return body(std::type_identity<pairwise::Gaussian>());
+    default:
+        throw Error(ErrorCode::internal, "a kernel that is not smooth");
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace btml::plot {
 
@@ -35,9 +36,7 @@ class Svg {
         if (tenths % 10 != 0) text_ << '.' << std::abs(tenths % 10);
     }
     template <class Markup>
-    void write(const Markup& markup) {
-        text_ << markup;
-    }
+    requires(!std::is_floating_point_v<Markup>) void write(const Markup& markup) { text_ << markup; }
 
     TextBuilder text_;
 };

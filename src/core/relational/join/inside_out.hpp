@@ -31,7 +31,7 @@ class InsideOut {
     // rows and as a whole.
     InsideOut(const Join& join, int root, FactorsOf factors, RunContext& context)
         : join_(join), tree_(reroot(join.tree(), root)), factors_(std::move(factors)), context_(context) {
-        context.progress("passing messages", 0, 0);
+        for (const Table& table : join.tables()) all_rows_ += table.rows;
         for (size_t t = 0; t < join.tables().size(); t++) up_.emplace_back(context.memory(), what);
         for (size_t i = tree_.order.size(); i-- > 1;) send_up(tree_.order[i]);
     }
@@ -94,6 +94,8 @@ class InsideOut {
         };
         factors_.visit(table, [&](auto&& phi) {
             context_.in_blocks(rows(table), sizeof(Value) / 2, [&](uint64_t begin, uint64_t end) {
+                context_.progress("passing messages", done_rows_, all_rows_);
+                done_rows_ = std::min(all_rows_, done_rows_ + end - begin);
                 for (; begin < end; begin += block) add_block(begin, std::min(block, end - begin), phi);
             });
         });
@@ -116,6 +118,7 @@ class InsideOut {
     JoinTree tree_;
     FactorsOf factors_;
     RunContext& context_;
+    uint64_t done_rows_ = 0, all_rows_ = 0;
     std::vector<Buffer<Value>> up_; // by child: the message to its parent
 };
 

@@ -40,13 +40,13 @@ class Tuples {
     }
 
     JoinRows enumerate() && {
-        context_.progress("enumerating the join", 0, 0);
         if (identity_ < 0)
             std::iota(columns_[tree_.root()].begin(), columns_[tree_.root()].begin() + length_, RowId{0});
         placed_.push_back(tree_.root());
         // Tables that lengthen the list come first: the other columns are then written once.
         std::vector<int> open = tree_.nodes[tree_.root()].children;
         while (!open.empty()) {
+            context_.progress("enumerating the join", placed_.size(), join_.tables().size());
             auto next = std::find_if(open.begin(), open.end(), [&](int table) { return !is_unique(table); });
             if (next == open.end()) next = open.begin();
             const int table = *next;

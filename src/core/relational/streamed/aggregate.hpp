@@ -12,8 +12,8 @@ namespace btml::relational {
 
 class StreamedAggregate {
   public:
-    // sources: one for each table that is no bag, in the order of the plan; null for bags. They must live until the end
-    // of run().
+    // The plan is one that StreamedPlan::read returned, or has no flaw_of(). sources: one for each table that is no
+    // bag, in the order of the plan; null for bags. They must live until the end of run().
     StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context);
     StreamedAggregate(const StreamedAggregate&) = delete;
     StreamedAggregate& operator=(const StreamedAggregate&) = delete;
