@@ -1,4 +1,3 @@
-#include "core/monte_carlo/exact_scores.hpp"
 
 #include "core/monte_carlo/kde_score.hpp"
 #include "core/monte_carlo/pair_sums.hpp"

@@ -1,4 +1,3 @@
-#include "core/monte_carlo/outer_strata.hpp"
 #include "core/monte_carlo/ratio_scores.hpp"
 #include "core/monte_carlo/scores.hpp"
 
