@@ -123,16 +123,6 @@ void add_columns(JsonWriter& json, const TrainingRequest& request) {
     json.end_array();
 }
 
-[[noreturn]] void refuse_to_tune(const std::string& name) {
-    throw Error(ErrorCode::invalid_argument, format("option \"%s\" cannot be tuned", name.c_str()),
-                "All trials have the same columns, rows, objective, metric, deviation and seed.",
-                "Give it in options.");
-}
-
-[[noreturn]] void refuse_given_and_tuned(const std::string& name) {
-    throw Error(ErrorCode::invalid_argument, format("option \"%s\" is both in options and in space", name.c_str()));
-}
-
 // Error invalid_argument for a space of no option.
 std::vector<JsonOption> space_members(const NamedArguments& call) {
     std::vector<JsonOption> members = json_options(json_text(call.datum("space")), "space");
@@ -165,12 +155,17 @@ Space read_space(const FitArguments& arguments, const OptionsTable<Options>& tab
     for (const JsonOption& given : space_members(arguments.call())) {
         const auto has_name = [&](const auto& other) { return given.name == other.name; };
         if (std::find(names.begin(), names.end(), given.name) == names.end()) {
-            if (std::any_of(table.begin(), table.end(), has_name)) refuse_to_tune(given.name);
+            if (std::any_of(table.begin(), table.end(), has_name))
+                throw Error(ErrorCode::invalid_argument, format("option \"%s\" cannot be tuned", given.name.c_str()),
+                            "All trials have the same columns, rows, objective, metric, deviation and seed.",
+                            "Give it in options.");
             refuse_threads(given.name);
             unknown_option(given.name, names, table.foreign_names);
         }
         const std::vector<JsonOption>& others = arguments.given();
-        if (std::any_of(others.begin(), others.end(), has_name)) refuse_given_and_tuned(given.name);
+        if (std::any_of(others.begin(), others.end(), has_name))
+            throw Error(ErrorCode::invalid_argument,
+                        format("option \"%s\" is both in options and in space", given.name.c_str()));
         space.dimensions.push_back(read_dimension(given, *table.find(given.name)));
     }
     return space;
