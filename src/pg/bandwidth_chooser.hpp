@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/kernel/kernel_options.hpp"
-#include "core/monte_carlo/bandwidth_choice.hpp"
+#include "core/monte_carlo/bandwidth_selection.hpp"
 #include "pg/source/point_source.hpp"
 
 namespace btml::pg {

@@ -2,8 +2,7 @@
 // btml.permutation_importance.
 #include "core/boosting/explanations/importance.hpp"
 #include "core/explanation/explanation_options.hpp"
-#include "core/explanation/partial_dependence.hpp"
-#include "core/explanation/permutation.hpp"
+#include "core/explanation/feature_effects.hpp"
 #include "pg/model/prediction.hpp"
 #include "pg/source/query_points.hpp"
 #include "pg/values/arguments.hpp"

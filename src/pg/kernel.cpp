@@ -1,9 +1,17 @@
-// SQL functions of kernel sums: btml.kernel_sum and its kin.
+// SQL functions of kernel sums: btml.kernel_sum and its kin; btml.kernel_tail_ratio and btml.kernel_tail_profile, how
+// much of a kernel's sums is in their largest entries; and the aggregate btml.kernel_sum_agg with its state,
+// btml.kernel_sums.
 #include "core/kernel/attention.hpp"
+#include "core/kernel/kernel_options.hpp"
+#include "core/kernel/kernel_tail.hpp"
+#include "core/kernel/query_sums.hpp"
 #include "pg/bandwidth_chooser.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/source/point_source.hpp"
+#include "pg/values/arguments.hpp"
+#include "pg/values/expanded_state.hpp"
 #include "pg/values/named_options.hpp"
+#include "pg/values/number_array.hpp"
 #include "pg/values/result.hpp"
 
 namespace btml::pg {
@@ -14,6 +22,8 @@ using kernel::Method;
 using kernel::Options;
 using kernel::Points;
 using kernel::Quantity;
+using kernel::QuerySet;
+using kernel::QuerySums;
 
 namespace {
 
@@ -288,5 +298,121 @@ BTML_FUNCTION(btml_kernel_regression) {
 BTML_FUNCTION(btml_attention) {
     return sums(fcinfo, "attention", Quantity::mean, "value", true);
 }
+
+namespace {
+
+Points read_points(const PointSource& source, const char* what, RunContext& context) {
+    std::optional<Points> points;
+    source.read(
+        [&](const PointRow& row) {
+            if (!points) points.emplace(row.x.size(), context.memory(), what);
+            points->append(row.x);
+            return true;
+        },
+        context);
+    if (!points) throw Error(ErrorCode::invalid_argument, format("there are no %s", what));
+    return std::move(*points);
+}
+
+std::pair<Points, Points> read_keys_and_queries(const std::string& keys, const std::string& queries,
+                                                RunContext& context) {
+    const PointSource key_source(keys, "keys", {}), query_source(queries, "queries", {}, key_source);
+    Points key_points = read_points(key_source, "keys", context);
+    return {std::move(key_points), read_points(query_source, "queries", context)};
+}
+
+Options read_checked_options(const NamedArguments& arguments) {
+    Options options;
+    read_options(arguments, kernel::options_table, options);
+    options.check();
+    return options;
+}
+
+} // namespace
+
+// btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale, kernel) → estimate
+BTML_FUNCTION(btml_kernel_tail_ratio) {
+    const NamedArguments arguments(fcinfo);
+    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
+    const Options options = read_checked_options(arguments);
+    BackendContext context("kernel_tail_ratio");
+    const auto [key_points, query_points] = read_keys_and_queries(keys, queries, context);
+    const kernel::TailRatio ratio = kernel::kernel_tail_ratio(key_points, query_points, options, context);
+    constexpr double z = 1.96; // of 95 %
+    return estimate_datum(fcinfo, {ratio.value, ratio.std_error, std::max(0.0, ratio.value - z * ratio.std_error),
+                                   ratio.value + z * ratio.std_error, static_cast<int64>(ratio.evaluations)});
+}
+
+// btml.kernel_tail_profile(keys, queries, bandwidth, prefixes, scale, kernel) → table(prefix int, tail_ratio float8,
+// nth_to_next float8, nth_to_2nth float8)
+BTML_FUNCTION(btml_kernel_tail_profile) {
+    const NamedArguments arguments(fcinfo);
+    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
+    const Options options = read_checked_options(arguments);
+    std::vector<uint64_t> prefixes;
+    if (!arguments.is_null("prefixes"))
+        for (const int prefix : arguments.integers("prefixes")) {
+            if (prefix < 1)
+                throw Error(ErrorCode::invalid_argument, format("prefixes contains %d", prefix), "",
+                            "Prefixes are numbers of points, from 1.");
+            prefixes.push_back(static_cast<uint64_t>(prefix));
+        }
+    ResultRows rows(fcinfo);
+    BackendContext context("kernel_tail_profile");
+    const auto [key_points, query_points] = read_keys_and_queries(keys, queries, context);
+    for (const kernel::TailOfPrefix& tail :
+         kernel::kernel_tail_profile(key_points, query_points, options, prefixes, context)) {
+        rows.add_row(static_cast<int>(tail.prefix), tail.tail_ratio, tail.nth_to_next, tail.nth_to_2nth);
+    }
+    return rows.done();
+}
+
+namespace {
+
+constexpr StateNames names{"btml.kernel_sums", "the sums", "Ask for fewer queries at a time."};
+using State = ExpandedState<QuerySums, names>;
+
+pairwise::Kernel kernel_named(const std::string& name) {
+    const OptionFacts& option = *kernel::options_table.find("kernel");
+    option.check(name);
+    return pairwise::Kernel{static_cast<uint8_t>(option.index_of(name))};
+}
+
+// Numbers of an array where they lie: queries come with every row, and are many.
+std::span<const double> numbers_of(const Arguments& arguments, int i, const char* name) {
+    const Datum value = arguments.datum(i, name);
+    ArrayType* const array = pg_call([=] { return DatumGetArrayTypeP(value); });
+    require_one_dimension(array, name);
+    if (pg_call([=] { return ARR_HASNULL(array) && array_contains_nulls(array); }))
+        throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
+    return {reinterpret_cast<const double*>(ARR_DATA_PTR(array)),
+            static_cast<size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)))};
+}
+
+} // namespace
+
+// btml_internal.kernel_sums_accumulate(state, x float8[], weight float8, queries float8[], bandwidth float8,
+//     kernel text) → state, where a call without the last argument means a Gaussian kernel
+BTML_FUNCTION(btml_kernel_sums_accumulate) {
+    const Arguments arguments(fcinfo);
+    State* const state = State::writable(fcinfo);
+    const QuerySet set{numbers_of(arguments, 3, "queries"), arguments.number(4, "bandwidth"),
+                       arguments.count() > 5 ? kernel_named(arguments.string(5, "kernel"))
+                                             : pairwise::kernel_of<pairwise::Gaussian>};
+    state->content().add(numbers_of(arguments, 1, "x"), arguments.number(2, "weight"), set);
+    return state->datum();
+}
+
+// btml_internal.kernel_sums_final(state) → float8[]; NULL when there was no row
+BTML_FUNCTION(btml_kernel_sums_final) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    MemoryBudget budget(memory_limit_bytes());
+    std::optional<QuerySums> parsed;
+    const QuerySums& sums = State::read(fcinfo, parsed, budget);
+    if (sums.empty()) PG_RETURN_NULL();
+    return number_array(sums.values());
+}
+
+BTML_STATE_TYPE(kernel_sums, State)
 
 } // namespace btml::pg

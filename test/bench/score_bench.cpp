@@ -1,7 +1,7 @@
 // Cross-validation scores in the core alone: all pairs of ten thousand rows, samples of two million, and the choice of
 // a bandwidth.
 #include "core/monte_carlo/bandwidth_selection.hpp"
-#include "core/monte_carlo/exact_scores.hpp"
+#include "core/monte_carlo/pair_sums.hpp"
 #include "core/monte_carlo/scores.hpp"
 #include "core/numbers/rng.hpp"
 

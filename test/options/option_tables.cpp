@@ -8,7 +8,7 @@
 #include "core/gp/gp_options.hpp"
 #include "core/kernel/kernel_options.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
-#include "core/monte_carlo/score_options.hpp"
+#include "core/monte_carlo/bandwidth_selection.hpp"
 #include "core/plot/plot_options.hpp"
 #include "core/relational/queries/sketch_size.hpp"
 #include "core/validation/validation_options.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace btml::exemplar {
 
@@ -13,6 +14,71 @@ namespace {
 constexpr uint64_t validation_stream = 1, second_stream = 2, candidate_stream = 3, phantom_stream = 4;
 constexpr double max_weight = 1e50;          // sums of them, times losses, are numbers
 constexpr size_t candidates_per_thread = 16; // scored before the first of them may be swapped in
+
+// Sets a weighted mean, and its standard error as an estimate of the mean over the rows sampled from: a row that is
+// sampled with probability p adds (1 − p) times its squared deviation (Duffield, Lund, Thorup, section 2). One sampled
+// row alone says nothing of its deviation.
+void estimate_utility(const Objective& objective, const Reservoir& reservoir, Selection& selection) {
+    const PointSet& sample = reservoir.points();
+    double sum = 0, weights = 0, count = 0, root = 0;
+    bool all = true; // the rows that count are there for sure
+    for (size_t i = 0; i < sample.size(); i++) {
+        const double utility = objective.utility_of(i);
+        if (std::isnan(utility)) continue;
+        sum += sample.weight(i) * utility;
+        weights += sample.weight(i);
+        count++;
+        all = all && reservoir.probability(i) == 1;
+    }
+    if (!(weights > 0)) return;
+    selection.utility = sum / weights;
+    for (size_t i = 0; i < sample.size(); i++) {
+        const double deviation = sample.weight(i) / weights * (objective.utility_of(i) - selection.utility);
+        if (!std::isnan(deviation)) root = std::hypot(root, deviation * std::sqrt(1 - reservoir.probability(i)));
+    }
+    selection.utility_std_error = all         ? 0
+                                  : count > 1 ? root * std::sqrt(count / (count - 1))
+                                              : std::numeric_limits<double>::quiet_NaN();
+}
+
+void count_members(const Objective& objective, const PointSet& sample, double weight, Selection& selection,
+                   RunContext& context) {
+    const size_t k = selection.exemplars.size();
+    std::vector<double> weights(k), sums(k);
+    context.for_each(sample.size(), units_of_row, [&](size_t i) {
+        const Nearest nearest = objective.nearest(i);
+        weights[nearest.slot] += sample.weight(i);
+        sums[nearest.slot] += sample.weight(i) * nearest.dissimilarity;
+    });
+    const double per_sampled = weight / sample.total_weight();
+    for (size_t s = 0; s < k; s++) {
+        selection.exemplars[s].members = weights[s] * per_sampled;
+        if (weights[s] > 0) selection.exemplars[s].mean_dissimilarity = sums[s] / weights[s];
+    }
+}
+
+// Measures what a set of exemplars is worth on rows that had no part in choosing it. `input.validation` has the points
+// of `sample`, of rows whose weights add up to `weight`; where it has all of them, the standard error is 0, and where
+// one sampled row alone counts it is NaN.
+Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, const Reservoir& sample, double weight,
+                   ThreadTeam& team, RunContext& context) {
+    Selection selection;
+    const std::unique_ptr<Objective> objective = make_objective(input, team, context);
+    PointSet one(PointSet::Keep::sample, context.memory());
+    for (size_t s = 0; s < exemplars.size(); s++) {
+        context.poll();
+        const Point exemplar = exemplars[s];
+        one.put(0, exemplar);
+        objective->load(one, team);
+        objective->apply(0, s, team);
+        const std::span<const double> x = exemplar.x;
+        selection.exemplars.push_back(
+            {std::string(exemplar.id), exemplar.has_id, {x.begin(), x.end()}, 0, std::nullopt});
+    }
+    estimate_utility(*objective, sample, selection);
+    count_members(*objective, input.validation, weight, selection, context);
+    return selection;
+}
 
 } // namespace
 
@@ -65,7 +131,6 @@ bool StreamGreedy::start() {
     context_.progress("preparing", 0, 0);
     validation_.finish();
     second_.finish();
-    if (options_.racing) large_rows_ = validation_.shuffle(context_);
     const PointSet& points = validation_.points();
     if (options_.is_gp()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
@@ -76,9 +141,8 @@ bool StreamGreedy::start() {
     }
     const PointSet& scored_on = one_row_.size() > 0 ? one_row_ : points;
     max_candidates_ = options_.candidates(rows_);
-    objective_ = make_objective(
-        {options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_, max_candidates_, large_rows_},
-        team_, context_);
+    objective_ =
+        make_objective({options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_}, team_, context_);
     return true;
 }
 

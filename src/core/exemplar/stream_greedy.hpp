@@ -61,7 +61,6 @@ class StreamGreedy {
     ThreadTeam team_;
     SizeMeasure size_measure_;
     Reservoir validation_, second_;
-    size_t large_rows_ = 0; // of validation_ are to be summed in every race
     PointSet reference_, one_row_, batch_, exemplars_;
     SquaredExponential kernel_;
     std::unique_ptr<Objective> objective_;
@@ -74,11 +73,5 @@ class StreamGreedy {
     uint64_t last_change_ = 0; // is how many candidates there were until then
     int pass_ = 0;
 };
-
-// Measures what a set of exemplars is worth on rows that had no part in choosing it. `input.validation` has the points
-// of `sample`, of rows whose weights add up to `weight`; where it has all of them, the standard error is 0, and where
-// one sampled row alone counts it is NaN.
-Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, const Reservoir& sample, double weight,
-                   ThreadTeam& team, RunContext& context);
 
 } // namespace btml::exemplar

@@ -1,6 +1,5 @@
 #include "core/gp/fit.hpp"
 
-#include "core/gp/mean_choice.hpp"
 #include "core/gp/trainer.hpp"
 #include "core/numbers/hashed_rows.hpp"
 #include "core/numbers/usual_range.hpp"

@@ -54,7 +54,7 @@ struct Model : Provenance {
 };
 
 // Says by how much the noise differs from point to point: there it is Model::noise times factor(g), where g is what the
-// second gp predicts; varying_noise.hpp says of what.
+// second gp predicts; trainer.hpp says of what.
 struct VaryingNoise {
     Model gp;               // with the features of the model
     double level;           // g where the factor is 1

@@ -1,11 +1,10 @@
-#include "core/gp/mean_choice.hpp"
 
 #include "core/data/dataset.hpp"
 #include "core/gp/encoding_choice.hpp"
 #include "core/gp/fit_scores.hpp"
 #include "core/gp/search/order_steps.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
-#include "core/gp/varying_noise.hpp"
+#include "core/gp/trainer.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <cmath>

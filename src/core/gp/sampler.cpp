@@ -1,7 +1,6 @@
 #include "core/gp/sampler.hpp"
 
 #include "core/algebra/cholesky.hpp"
-#include "core/gp/tree/random_normal.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 #include "core/numbers/rng.hpp"
 

@@ -95,4 +95,27 @@ class Trainer {
     std::vector<std::string> warnings_;
 };
 
+// Learns a noise that differs from point to point. A second gp is of ln(z² + m²)/s, where z is what the first one
+// is off at a row given the others, over its deviation, m their median magnitude, and s the mean slope of the logarithm
+// by ln z²; e to what it predicts says by how much the noise there is greater than elsewhere (Goldberg, Williams,
+// Bishop: Regression with Input-Dependent Noise, 1998; Kersting et al.: Most Likely Heteroscedastic Gaussian Process
+// Regression, 2007). The first gp is then trained again, with rows that weigh the less the noisier they are. What
+// a row's own target says of its noise does not count.
+//
+// Trains a gp as Trainer does and, where the options ask for it, lets its noise vary; where that does not score
+// clearly better, a warning says so, and the noise is the same everywhere. The score is of Trained::score.
+Trained fit_gp(FitRows rows, const std::vector<Feature>& features, const Options& options, const FitMemory& estimate,
+               RunContext& context);
+
+// Says whether the options, and so many rows to train on, leave the choice open: of few rows, trees learn little.
+bool is_mean_open(const Options& options, size_t rows);
+
+// Held-out rows choose where there are so many, else rows of the training that a sample leaves out or no tree knows.
+inline constexpr size_t min_rows_to_choose = 50;
+
+// Trains the gp that the options ask for, of targets or of what boosted trees leave of them. Where they leave the
+// choice open, the model is the one with the better score; of at most 4,096 rows first, where that is clear.
+FitResult fit_with_mean(FitRows rows, const std::vector<Feature>& features, const Options& options,
+                        const FitMemory& estimate, RunContext& context);
+
 } // namespace btml::gp

@@ -1,4 +1,4 @@
-#include "core/gp/varying_noise.hpp"
+#include "core/gp/trainer.hpp"
 
 #include "core/gp/fit_scores.hpp"
 #include "core/gp/gp_predictor.hpp"

@@ -1,8 +1,8 @@
 #include "core/kernel/kernel_sums.hpp"
 
 #include "core/kernel/device_sums.hpp"
-#include "core/kernel/far_sums.hpp"
-#include "core/kernel/sampled_sums.hpp"
+#include "core/kernel/key_set.hpp"
+#include "core/kernel/pilot.hpp"
 #include "core/kernel/sums_memory.hpp"
 
 #include <algorithm>
@@ -18,6 +18,83 @@ namespace {
 constexpr double few_pairs = 1e8; // not worth a pilot
 constexpr double min_gain = 0.75; // sampling that costs more than this of exact sums is not worth its error
 constexpr double max_relative_variance = 0.05; // of a mean's denominator
+
+// A key whose kernel is 2^−60 of the nearest one's no longer counts, however many there are.
+constexpr double negligible = 60;
+
+// Sums at a query so far from every key that the tiles' float32 has lost them: in double, by the nearest keys first.
+class FarSums {
+  public:
+    // Keeps a reference. One thread's workspace.
+    explicit FarSums(const KeySet& keys)
+        : keys_(keys), query_(keys.distinct.points.dimensions()), sums_(keys.distinct.columns) {}
+
+    // Sums at a query in the frame's coordinates. Afterwards column c sums to sum(c)·2^−exponent(); under a compact
+    // kernel sum(c) is over the nearest keys, each as much as it weighs.
+    void find(const double* of_query) {
+        approach(of_query);
+        const double* const query = query_.data();
+        candidates_.clear();
+        for (size_t block = 0; block < keys_.blocks.blocks(); block++)
+            candidates_.push_back({bound_of(query, block), block});
+        std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+            return a.bound != b.bound ? a.bound < b.bound : a.block < b.block;
+        });
+        exponent_ = std::numeric_limits<double>::max();
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+        for (const Candidate& candidate : candidates_) {
+            if (candidate.bound > exponent_ + negligible) break;
+            for (const uint32_t key : keys_.tree.keys(candidate.block))
+                add(key, keys_.distinct.frame.exponent(query, keys_.distinct.points.row(key)));
+        }
+    }
+    double exponent() const noexcept { return exponent_; }
+    double sum(size_t column) const noexcept { return sums_[column]; }
+
+  private:
+    struct Candidate {
+        double bound; // no key of the block has a smaller exponent
+        size_t block;
+    };
+    // Beyond this distance sums of differences in double do not tell keys apart, or overflow. The nearest keys are
+    // those of a point nearer by: keys are within 10^12 of the origin.
+    void approach(const double* query) {
+        constexpr double farthest = 1e14, finite = 1e300;
+        query_.assign(query, query + query_.size());
+        double largest = 0;
+        for (double& x : query_) largest = std::max(largest, std::abs(x = std::clamp(x, -finite, finite)));
+        if (largest <= farthest) return;
+        for (double& x : query_) x = keys_.distinct.frame.kernel.approach(x, largest, farthest);
+    }
+
+    void add(uint32_t key, double exponent) {
+        const bool nearest_only = keys_.distinct.frame.kernel.is_compact;
+        double factor = 1;
+        if (exponent < exponent_) {
+            const double rescale = nearest_only ? 0 : std::exp2(exponent - exponent_);
+            for (double& sum : sums_) sum *= rescale;
+            exponent_ = exponent;
+        } else if (nearest_only) {
+            factor = exponent == exponent_;
+        } else {
+            factor = std::exp2(exponent_ - exponent);
+        }
+        if (factor == 0) return;
+        for (size_t c = 0; c < sums_.size(); c++) sums_[c] += factor * keys_.value(key, c);
+    }
+
+    double bound_of(const double* query, size_t block) const {
+        const Frame& frame = keys_.distinct.frame;
+        const double from_centre = frame.kernel.distance(frame.sum(query, keys_.blocks.centre(block))),
+                     nearest = std::max(0.0, from_centre - keys_.blocks.radius(block));
+        return frame.kernel.exponent(frame.kernel.sum_at(nearest) * (1 - 1e-9));
+    }
+
+    const KeySet& keys_;
+    std::vector<Candidate> candidates_;
+    std::vector<double> query_, sums_;
+    double exponent_ = 0;
+};
 
 // No sum can then overflow: kernels are at most 1.
 void check_totals(const Keys& keys) {

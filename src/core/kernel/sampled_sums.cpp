@@ -1,4 +1,4 @@
-#include "core/kernel/sampled_sums.hpp"
+#include "core/kernel/pilot.hpp"
 
 #include "core/numbers/rng.hpp"
 

@@ -4,6 +4,7 @@
 // nothing.
 #pragma once
 
+#include "core/base/options_table.hpp"
 #include "core/monte_carlo/scores.hpp"
 
 #include <optional>
@@ -30,5 +31,33 @@ struct ScoredBandwidth {
 // no range is given, and for a lower bound not below the upper.
 std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, const SelectionOptions& options,
                                               ThreadTeam& team, RunContext& context);
+
+struct BandwidthChoice {
+    double bandwidth; // in units of the rows' coordinates
+    ScoreKind kind;
+    Kernel scored;                      // is the kernel that the curve, or the rule, is of
+    std::vector<ScoredBandwidth> curve; // is empty where a rule chose
+};
+
+// Chooses the bandwidth of a density or of a kernel regression where none is given.
+// Takes the bandwidth with the least leave-one-out score: of rows with targets, the squared error of kernel regression;
+// of others, minus the log-likelihood of the density. Rows with numbers far from all others do not count unless they
+// are most. The likelihood of a kernel that ends somewhere is infinite as soon as one row is far from all others, so
+// there the Gaussian kernel's bandwidth is multiplied by the ratio at which both kernels smooth alike (canonical
+// bandwidths: Marron, Nolan, 1988). Where more than half of the rows equal another, as rounded numbers do, the
+// likelihood grows without bound as the bandwidth falls: there the rule for normal rows is taken (Silverman: Density
+// Estimation for Statistics and Data Analysis, table 4.1), but no less than the median distance of neighbouring
+// values in any coordinate. Throws as select_bandwidth does.
+BandwidthChoice choose_bandwidth(ScoreRows rows, Kernel kernel, uint64_t seed, ThreadTeam& team, RunContext& context);
+
+// Says what a caller chooses of a cross-validation score, and of the search for its least.
+struct ScoreRequest {
+    Bandwidths bandwidths{0};        // of a score
+    ScoreKind kind = ScoreKind::kde; // of a search
+    SelectionOptions selection;      // its score options are those of a score, too
+    bool scaled = false;             // each coordinate is divided by its standard deviation
+};
+
+extern const OptionsTable<ScoreRequest> score_options_table;
 
 } // namespace btml::monte_carlo

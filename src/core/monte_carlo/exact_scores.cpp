@@ -1,8 +1,6 @@
-#include "core/monte_carlo/exact_scores.hpp"
 
-#include "core/monte_carlo/kde_score.hpp"
 #include "core/monte_carlo/pair_sums.hpp"
-#include "core/monte_carlo/ratio_scores.hpp"
+#include "core/monte_carlo/score_kinds.hpp"
 #include "core/monte_carlo/square_integral.hpp"
 
 #include <algorithm>

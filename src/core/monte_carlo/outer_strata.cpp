@@ -1,4 +1,4 @@
-#include "core/monte_carlo/outer_strata.hpp"
+#include "core/monte_carlo/scores.hpp"
 
 #include <cmath>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "core/monte_carlo/score_options.hpp"
+#include "core/monte_carlo/bandwidth_selection.hpp"
 
 namespace btml::monte_carlo {
 

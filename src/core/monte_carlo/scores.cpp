@@ -1,6 +1,6 @@
 #include "core/monte_carlo/scores.hpp"
 
-#include "core/monte_carlo/exact_scores.hpp"
+#include "core/monte_carlo/pair_sums.hpp"
 #include "core/monte_carlo/score_kinds.hpp"
 
 #include <cmath>

@@ -2,8 +2,10 @@
 // order of evaluation or on the number of threads.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 namespace btml {
 
@@ -23,6 +25,14 @@ constexpr uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t counter)
 // Uniform on [0, 1).
 constexpr double random_unit(uint64_t seed, uint64_t stream, uint64_t counter) {
     return static_cast<double>(random_bits(seed, stream, counter) >> 11) * 0x1.0p-53;
+}
+
+// Standard normal numbers: two independent ones for each pair of counters (Box, Muller: A Note on the Generation of
+// Random Normal Deviates, 1958), of which number `counter` takes the first if it is even.
+inline double random_normal(uint64_t seed, uint64_t stream, uint64_t counter) {
+    const double radius = std::sqrt(-2 * std::log1p(-random_unit(seed, stream, counter | 1)));
+    const double angle = 2 * std::numbers::pi * random_unit(seed, stream, counter & ~uint64_t{1});
+    return radius * (counter % 2 == 0 ? std::cos(angle) : std::sin(angle));
 }
 
 // The numbers of one stream, one after another.

@@ -7,14 +7,56 @@
 // Regression, 2018).
 #pragma once
 
+#include "core/base/buffer.hpp"
+#include "core/base/run_context.hpp"
 #include "core/base/serial.hpp"
-#include "core/uncertainty/student_t_errors.hpp"
-#include "core/uncertainty/variance_calibration.hpp"
 
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace btml::uncertainty {
+
+// A Student t distribution about 0. Its standard deviation is scale · √(df/(df − 2)) for df > 2, and infinite else.
+struct StudentT {
+    static constexpr double min_df = 1, max_df = 1000; // above it is a normal distribution by any measure
+
+    double scale = 1, df = max_df;
+
+    // Returns −ln of the density at z.
+    double nll(double z) const;
+};
+
+// Returns the likeliest distribution for ascending numbers, by 4,001 of them that lie evenly among them where there are
+// more; its scale is at least a thousandth of their root mean square, so that a tie at 0 has a density. All 0: scale 0.
+StudentT likeliest_student_t(std::span<const double> sorted, RunContext& context);
+
+// Takes the variance that a model tells of an observation to that of its normal distribution: a model may be too sure
+// of some rows or of all, and two numbers make good as much of that as two numbers can.
+struct VarianceCalibration {
+    double factor = 1; // 0 and above
+    double floor = 0;  // in the target's units, squared; 0 and above
+
+    bool is_identity() const { return factor == 1 && floor == 0; }
+    double operator()(double variance) const { return is_identity() ? variance : factor * variance + floor; }
+};
+
+// Returns the factor and the floor that maximise the likelihood of errors, which came with these deviations. Of factors
+// that are as likely but for 0.02 over the root of the rows, the one nearest to 1 is taken. Both have to be clearly
+// likelier than the identity (is_clearly_better), with the errors that are the most deviations and without them, since
+// few far values say nothing of other rows; where they are not, those that maximise the likelihood of the others are
+// tried. Returns the identity where these fail as well, or where the errors are fewer than 100. The order of the errors
+// moves the result by rounding alone. O(n).
+VarianceCalibration likeliest_variances(std::span<const double> errors, std::span<const double> deviations,
+                                        RunContext& context);
+
+// Returns the mean negative log density of errors under normal distributions whose variances are calibrated, in nats.
+double mean_nll_normal(std::span<const double> errors, std::span<const double> deviations,
+                       const VarianceCalibration& calibration, RunContext& context);
+
+// Says whether a mean negative log density of so many rows is lower than another by more than chance: by half a nat of
+// one row, and of more rows by less, as the root of their number.
+bool is_clearly_better(double nll, double than, size_t rows);
 
 // Says which rows the z are of. Only the first comes with a guarantee.
 enum class Method : uint8_t { split_conformal, leave_one_out, out_of_fold, held_out };

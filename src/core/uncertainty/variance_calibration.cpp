@@ -1,4 +1,4 @@
-#include "core/uncertainty/variance_calibration.hpp"
+#include "core/uncertainty/calibration.hpp"
 
 #include "core/numbers/elementary.hpp"
 #include "core/numbers/usual_range.hpp"

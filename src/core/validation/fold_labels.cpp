@@ -1,4 +1,4 @@
-#include "core/validation/fold_labels.hpp"
+#include "core/validation/folds.hpp"
 
 namespace btml::validation {
 

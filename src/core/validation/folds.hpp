@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
+#include "core/boosting/objectives/holdout_metric.hpp"
 #include "core/boosting/rows/training_rows.hpp"
 #include "core/data/dataset.hpp"
 
@@ -46,5 +47,14 @@ void check_fold_count(const std::string& column, size_t values);
 // max_folds.
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
                    RunContext& context, const std::string& holdout = "");
+
+using LoneLabels = std::vector<std::pair<std::string, std::string>>; // labels with their folds
+
+// Checks that folds have the labels that it takes to train without them, and to score them.
+// Returns the labels that only one fold has, in the order of their codes: the model that scores them there has never
+// seen them. Nothing where the target is a number. Errors invalid_argument naming the fold: of two labels, one that
+// leaves rows of one label to train on; one whose rows auc or average_precision is not defined for.
+LoneLabels check_labels(const Dataset& dataset, const Folds& folds, boosting::HoldoutMetric metric,
+                        RunContext& context);
 
 } // namespace btml::validation

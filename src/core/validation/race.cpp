@@ -3,6 +3,7 @@
 #include "core/base/error.hpp"
 #include "core/base/timing.hpp"
 #include "core/numbers/sample_mean.hpp"
+#include "core/validation/scorer.hpp"
 
 #include <algorithm>
 
@@ -154,6 +155,20 @@ class Race {
 
 std::vector<TrialResult> race(Scorer& scorer, size_t trials, size_t folds, bool score_withheld, RunContext& context) {
     return Race(scorer, trials, folds, score_withheld, context).run();
+}
+
+Best best_of_mean(const std::vector<Curve>& curves, const Scorer& scorer) {
+    Best best;
+    for (size_t i = 0; i < curves.front().values.size(); i++) {
+        double sum = 0;
+        for (const Curve& curve : curves) sum += curve.values[i];
+        const double mean = sum / static_cast<double>(curves.size());
+        if (best.trees > 0 && !scorer.is_better(mean, best.mean)) continue;
+        best.trees = i + 1;
+        best.mean = mean;
+    }
+    for (const Curve& curve : curves) best.values.push_back(curve.values[best.trees - 1]);
+    return best;
 }
 
 } // namespace btml::validation

@@ -1,4 +1,4 @@
-#include "core/explanation/partial_dependence.hpp"
+#include "core/explanation/feature_effects.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>

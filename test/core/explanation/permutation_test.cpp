@@ -1,5 +1,5 @@
 #include "caught.hpp"
-#include "core/explanation/permutation.hpp"
+#include "core/explanation/feature_effects.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "gp_data.hpp"
 
 #include "core/gp/gp_predictor.hpp"
-#include "core/gp/search/kernel_fit.hpp"
+#include "core/gp/search/order_evaluator.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 
 namespace btml::gp::test {

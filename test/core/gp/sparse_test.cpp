@@ -8,7 +8,6 @@
 #include "core/gp/sparse/collapsed.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
-#include "core/gp/sparse/point_search.hpp"
 #include "core/gp/sparse/sparse_predictor.hpp"
 #include "core/gp/update.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/monte_carlo/bandwidth_choice.hpp"
+#include "core/monte_carlo/bandwidth_selection.hpp"
 
 #include "caught.hpp"
 #include "score_data.hpp"

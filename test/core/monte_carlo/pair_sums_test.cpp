@@ -1,5 +1,5 @@
 #include "core/base/levels.hpp"
-#include "core/monte_carlo/exact_scores.hpp"
+#include "core/monte_carlo/pair_sums.hpp"
 #include "core/monte_carlo/scores.hpp"
 
 #include "score_data.hpp"

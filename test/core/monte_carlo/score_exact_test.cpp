@@ -1,4 +1,4 @@
-#include "core/monte_carlo/exact_scores.hpp"
+#include "core/monte_carlo/pair_sums.hpp"
 #include "core/monte_carlo/scores.hpp"
 #include "core/monte_carlo/square_integral.hpp"
 #include "core/numbers/elementary.hpp"

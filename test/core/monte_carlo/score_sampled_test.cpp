@@ -1,5 +1,4 @@
-#include "core/monte_carlo/outer_strata.hpp"
-#include "core/monte_carlo/ratio_scores.hpp"
+#include "core/monte_carlo/score_kinds.hpp"
 #include "core/monte_carlo/scores.hpp"
 
 #include "caught.hpp"

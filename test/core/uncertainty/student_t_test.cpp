@@ -1,4 +1,4 @@
-#include "core/uncertainty/student_t_errors.hpp"
+#include "core/uncertainty/calibration.hpp"
 
 #include "core/numbers/rng.hpp"
 #include "core/numbers/student_t.hpp"

@@ -2,7 +2,7 @@
 #include "boosting/boosting_data.hpp"
 #include "caught.hpp"
 
-#include "core/validation/fold_labels.hpp"
+#include "core/validation/folds.hpp"
 
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 #include "core/gp/additive/sum_sampler.hpp"
 
 #include "core/gp/additive/sum_members.hpp"
-#include "core/gp/tree/random_normal.hpp"
+#include "core/numbers/rng.hpp"
 
 namespace btml::gp {
 

@@ -34,6 +34,87 @@ double min_noise_of(const SumTraining& training, const Observations& observation
     return training.noise.value_or(mean_weight(observations) * share);
 }
 
+constexpr size_t solutions = 2 * Columns::count - 1; // that are of samples
+
+// Says how well a sum of kernels predicts each row from all the others.
+//
+// Without row i its residual is α_i/(K⁻¹)_ii, and the variance of that 1/(K⁻¹)_ii (Rasmussen, Williams: Gaussian
+// Processes for Machine Learning, Equation 5.12). That holds for α = K⁻¹y. Where α is not quite that, the prediction of
+// a row is off by what its equation is off, y_i − (Kα)_i, which the residual of the row then has, too: an error in the
+// direction of a large eigenvalue hardly shows in α.
+class SumScorer {
+  public:
+    // Keeps references. Solutions for the targets, α, in the first column of `first`; for samples of observations in
+    // all others of both; and y − Kα.
+    SumScorer(const Block& first, const Block& second, std::span<const float> errors, RunContext& context)
+        : first_(first), second_(second), errors_(errors), context_(context) {}
+
+    // Errors are on the scale of the targets given, and come from estimates of the diagonal of K⁻¹ by 31 samples.
+    uncertainty::StandardisedErrors errors(double calibration) const {
+        uncertainty::StandardisedErrors errors(context_);
+        context_.for_each(first_.size(), 8, [&](size_t i) {
+            const double inverse = inverse_diagonal(i).of_reciprocal;
+            errors.add(first_[i][0] / inverse + errors_[i], calibration / inverse);
+        });
+        return errors;
+    }
+
+    // Variances take this factor so that 90 % of the left-out rows lie in their central 90 % intervals. Where nearly as
+    // many do, it is 1: to tail-heavy data the likelihood loses more by the change than intervals gain. For the same
+    // reason variances shrink only as far as the likelihood is near its best: where most rows are met exactly and a few
+    // are far off, the intervals of the many would deny the few.
+    double calibration() const {
+        constexpr size_t min_rows = 100;
+        constexpr double min_coverage = 0.88, max_coverage = 0.92, rows_of_half_trust = 500;
+        const size_t rows = first_.size();
+        const double coverage = *left_out_score(errors(1), context_).coverage_90;
+        if (rows < min_rows || (coverage >= min_coverage && coverage <= max_coverage)) return 1;
+        Buffer<double> deviations(context_.memory(), "leave-one-out residuals", rows);
+        double squares = 0;
+        for (size_t i = 0; i < rows; i++) {
+            const double inverse = inverse_diagonal(i).mean;
+            deviations[i] = std::abs(first_[i][0] / inverse + errors_[i]) * std::sqrt(inverse);
+            squares += deviations[i] * deviations[i];
+        }
+        const size_t place = std::min(rows - 1, static_cast<size_t>(0.9 * static_cast<double>(rows)));
+        std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
+        // The quantile of Student's t distribution: the variances are estimated from few samples.
+        const double student =
+            half_of_central_90 * (1 + (half_of_central_90 * half_of_central_90 + 1) / (4.0 * solutions));
+        const double ratio = deviations[place] / student, n = rows;
+        // The mean square is the likeliest factor; two thirds of it cost 0.05 nats a row.
+        constexpr double of_likeliest = 2.0 / 3;
+        const double min_factor = std::min(1.0, of_likeliest * squares / n);
+        const double factor = std::max(ratio * ratio, min_factor);
+        if (!(factor > 0 && std::isfinite(factor))) return 1;
+        return std::pow(factor, n / (n + rows_of_half_trust));
+    }
+
+  private:
+    // Holds an estimate of (K⁻¹)_ii, and one whose reciprocal is without bias to the order of 1/solutions: the more the
+    // squares scatter, the larger it is. Where noise dominates they do not, being those of random signs.
+    struct InverseDiagonal {
+        double mean, of_reciprocal;
+    };
+    // Samples o have the covariance K, so the squares of K⁻¹o have the mean (K⁻¹)_ii.
+    InverseDiagonal inverse_diagonal(size_t row) const {
+        double sum = 0, fourth = 0;
+        const auto add = [&](double value) {
+            sum += value * value;
+            fourth += value * value * value * value;
+        };
+        for (size_t column = 1; column < Columns::count; column++) add(first_[row][column]);
+        for (size_t column = 0; column < Columns::count; column++) add(second_[row][column]);
+        const double mean = std::max(sum / solutions, 1e-30);
+        const double relative_variance = std::max(fourth / solutions / mean / mean - 1, 0.0);
+        return {mean, mean * (1 + relative_variance / solutions)};
+    }
+
+    const Block &first_, &second_;
+    const std::span<const float> errors_;
+    RunContext& context_;
+};
+
 class SumTrainer {
   public:
     SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members, ThreadTeam& team,

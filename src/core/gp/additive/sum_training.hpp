@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/gp/additive/sum_model.hpp"
-#include "core/gp/additive/sum_score.hpp"
+#include "core/gp/tree/leave_one_out.hpp"
 
 #include <optional>
 

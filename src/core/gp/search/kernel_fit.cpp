@@ -1,4 +1,4 @@
-#include "core/gp/search/kernel_fit.hpp"
+#include "core/gp/search/order_evaluator.hpp"
 
 #include "core/numbers/lbfgs.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/gp/sparse/point_search.hpp"
+#include "core/gp/sparse/likelihood_search.hpp"
 
 #include "core/algebra/dense.hpp"
 #include "core/gp/sparse/collapsed.hpp"

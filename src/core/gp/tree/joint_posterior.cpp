@@ -1,6 +1,6 @@
 #include "core/gp/tree/joint_posterior.hpp"
 
-#include "core/gp/tree/random_normal.hpp"
+#include "core/numbers/rng.hpp"
 
 #include <algorithm>
 #include <bit>
