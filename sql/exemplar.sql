@@ -85,6 +85,15 @@ CREATE FUNCTION counted(a int, b int) RETURNS int LANGUAGE sql VOLATILE AS $$ SE
 SELECT count(*) FROM btml.exemplars('SELECT n AS id, n AS x FROM generate_series(1, 3000) n', 2,
     dissimilarity => 'exemplar.counted(int,int)', validation => 10, max_candidates => 50);
 SELECT last_value BETWEEN 500 AND 600 AS calls FROM calls;
+-- Races come to the same medoids, by fewer rows.
+SELECT array_agg(id ORDER BY id::int) = (SELECT array_agg(id::text ORDER BY id) FROM medoid) AS medoids
+    FROM btml.exemplars('exemplar.point', 4, passes => 3, racing => true, eta => 1e-6);
+CREATE FUNCTION calls_of(racing boolean) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+PERFORM setval('exemplar.calls', 1);
+PERFORM btml.exemplars('SELECT n AS id, n + n / 2000 * 1000000 AS x FROM generate_series(1, 5999) n', 3,
+    dissimilarity => 'exemplar.counted(int,int)', validation => 4000, max_candidates => 30, batch => 3, eta => 1000, racing => $1);
+RETURN nextval('exemplar.calls'); END $$;
+SELECT calls_of(true) < 0.7 * calls_of(false) AS fewer_calls;
 
 -- Samples: utilities are estimates with an error, and members add up.
 SELECT count(*), abs(sum(members) - 1000) < 1e-6 AS members, min(utility_std_error) > 0 AS std_error,
@@ -261,7 +270,8 @@ SELECT caught(format('SELECT * FROM btml.exemplars(%s)', a)) FROM unnest(ARRAY[
     $$'exemplar.point', 3, phantom => 'origin', dissimilarity => 'cosine'$$,
     $$'exemplar.point', 3, phantom => 'origin', dissimilarity => 'exemplar.manhattan(float8[],float8[])'$$,
     $$'exemplar.point', 3, 'information', phantom => 'mean'$$,
-    $$'exemplar.point', 3, batch => 0$$,
+    $$'exemplar.point', 3, batch => 0$$, $$'exemplar.point', 3, confidence => 1$$,
+    $$'exemplar.target', 3, 'variance', 't', racing => true$$, $$'exemplar.point', 3, racing => NULL$$,
     $$'exemplar.point', 3, scan_order => 'random'$$, $$'exemplar.as_columns', 3, scan_order => 'random_blocks'$$,
     $$'exemplar.point', 3, noise => 1$$, $$'exemplar.target', 3, 'variance', 't', length_scales => '{1}'$$,
     $$'exemplar.target', 3, 'variance', 't', length_scales => '{1,NULL}'$$, $$'exemplar.target', 3, 'variance', 't', signal => 0$$,

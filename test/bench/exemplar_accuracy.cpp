@@ -186,6 +186,7 @@ int choose_points(int count, char** arguments) {
     options.phantom = phantom == "origin"   ? PhantomKind::origin
                       : phantom == "random" ? PhantomKind::random
                                             : PhantomKind::none;
+    options.racing = named(count, arguments, "racing", "no") == "yes";
     const size_t rows = table.rows() - std::stoul(named(count, arguments, "held", "0"));
     const size_t measured_from = rows == table.rows() ? 0 : rows;
     for (int seed = 0; seed < std::atoi(arguments[7]); seed++) {
@@ -249,7 +250,7 @@ int choose_active_set(int count, char** arguments) {
 
 } // namespace
 
-// exemplar_accuracy FILE WIDTH K VALIDATION PASSES THREADS SEEDS [phantom=] [batch=] [eta=] [held=ROWS]
+// exemplar_accuracy FILE WIDTH K VALIDATION PASSES THREADS SEEDS [phantom=] [batch=] [eta=] [held=ROWS] [racing=yes]
 // exemplar_accuracy FILE.csv.gz ROWS K VALIDATION PASSES THREADS SEEDS [objective=] [batch=] [eta=]
 int main(int count, char** arguments) {
     const bool process = count > 1 && std::string(arguments[1]).ends_with(".csv.gz");

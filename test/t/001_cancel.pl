@@ -118,7 +118,7 @@ my @places = (
 	[ 'exact kernel sums', 'sums of a kernel', 0.2, q{SELECT count(*) FROM btml.kernel_sum('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 0.001, method => 'exact')} ],
 	[ 'sampled kernel sums', undef, 0.5, q{SELECT count(*) FROM btml.kernel_sum('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 0.001, method => 'sampled', epsilon => 0.001)} ],
 	[ 'choosing exemplars', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT a, b, c FROM wide', 200, validation => 20000, passes => 10)} ],
-	[ 'choosing exemplars by a function', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT a AS x FROM wide', 20, dissimilarity => 'apart(float8,float8)')} ],
+	[ 'choosing exemplars by a function', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT a AS x FROM wide', 20, dissimilarity => 'apart(float8,float8)', racing => true)} ],
 	[ 'learning a kernel', 'learning the kernel', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT y, a, b, c FROM wide', 20, 'variance', 'y')} ],
 	[ 'choosing an active set', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT y, a, b, c FROM wide', 200, 'prediction', 'y', length_scales => '{1,1,1}', signal => 1, noise => 1)} ],
 	[ 'sampled kernel sums over clusters', undef, 0.3, q{SELECT count(*) FROM btml.kernel_sum('SELECT round(a::numeric, 1) + b / 1000 AS a, c, d FROM wide', 'SELECT round(a::numeric, 1) + b / 1000 AS a, c, d FROM wide', 0.05)} ],

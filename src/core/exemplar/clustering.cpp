@@ -2,6 +2,7 @@
 
 #include "core/exemplar/row_loops.hpp"
 
+#include "core/numbers/rng.hpp"
 #include "core/numbers/usual_range.hpp"
 
 #include <algorithm>
@@ -12,20 +13,25 @@ namespace btml::exemplar {
 namespace {
 
 constexpr float none = std::numeric_limits<float>::infinity();
+constexpr size_t lanes = Dissimilarities::lanes;
 constexpr size_t rows_at_once = 1024;
+constexpr uint64_t race_stream = 0x72616365; // "race"
 
 } // namespace
 
 Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext& context)
     : context_(context),
+      has_all_(input.has_all),
       dissimilarities_(make_dissimilarities(input.options.metric, input.validation, input.function, context)),
       rows_(input.validation.size()),
       stride_(dissimilarities_->stride()),
+      large_(std::min((input.large_rows + lanes - 1) / lanes * lanes, stride_)),
+      group_size_(input.function ? 1 : Dissimilarities::points_per_group),
       phantom_slot_(input.options.exemplars),
       no_slot_(phantom_slot_ + 1),
       total_weight_(input.validation.total_weight()),
       validation_(input.validation),
-      weight_(validation_, RowWeights::of_sample(input.has_all), context.memory()),
+      weight_(validation_, RowWeights::of_sample(has_all_), context.memory()),
       exemplar_numbers_(phantom_slot_),
       to_exemplars_(context.memory(), "dissimilarities to exemplars", (phantom_slot_ + 1) * stride_),
       to_candidates_(context.memory(), "dissimilarities to candidates"),
@@ -34,8 +40,14 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       second_(context.memory(), "dissimilarities", stride_, -1.0F), // what pads a vector is near to nothing
       slot_(context.memory(), "nearest exemplars", rows_, 0U),
       second_slot_(context.memory(), "nearest exemplars", rows_, 0U),
-      removal_(no_slot_ + 1) {
-    dissimilarities_->compute(*input.reference, reference_.data(), team);
+      removal_(no_slot_ + 1),
+      eta_(input.options.eta * total_weight_ / dissimilarities_->unit()),
+      seed_(input.options.seed),
+      bounds_(input.options.racing && large_ < rows_
+                  ? std::optional<RaceBounds>(std::in_place, rows_ - large_, input.candidates * phantom_slot_,
+                                              input.options.confidence)
+                  : std::nullopt) {
+    dissimilarities_->compute(*input.reference, 0, 1, reference_.data(), team);
     std::fill_n(to_slot(phantom_slot_), stride_, none);
     if (input.options.phantom != PhantomKind::none) set_phantom();
     for (size_t row = 0; row < rows_; row++) rank_exemplars(row);
@@ -52,19 +64,42 @@ void Clustering::set_phantom() {
     std::copy_n(reference_.data(), rows_, to_slot(phantom_slot_));
 }
 
-// Leaves out the row of a candidate itself and those that pad a vector.
 void Clustering::load(const PointSet& candidates, ThreadTeam& team) {
     candidates_ = &candidates;
     to_candidates_.resize(dissimilarities_->room(candidates.size()));
-    dissimilarities_->compute(candidates, to_candidates_.data(), team);
-    for (size_t c = 0; c < candidates.size(); c++) {
+    loaded_.assign((candidates.size() + group_size_ - 1) / group_size_, 0);
+    if (bounds_) {
+        first_row_ = large_ + random_bits(seed_, race_stream, batches_++) % ((stride_ - large_) / lanes) * lanes;
+        return;
+    }
+    dissimilarities_->compute(candidates, 0, candidates.size(), to_candidates_.data(), team);
+    for (size_t group = 0; group < loaded_.size(); group++) finish_group(group, stride_);
+}
+
+// Leaves out the row of a candidate itself and those that pad a vector.
+void Clustering::finish_group(size_t group, size_t places) {
+    loaded_[group] = places;
+    for (size_t c = group * group_size_; c < std::min((group + 1) * group_size_, candidates_->size()); c++) {
         float* const distances = to_candidates_.data() + c * stride_;
-        if (const size_t own = weight_.own_row(candidates.number(c)); own != RowWeights::no_row) distances[own] = none;
+        if (const size_t own = weight_.own_row(candidates_->number(c)); own != RowWeights::no_row)
+            distances[own] = none;
         std::fill(distances + rows_, distances + stride_, none);
     }
 }
 
+void Clustering::load_group(size_t group, size_t places, ThreadTeam& team) {
+    if (loaded_[group] >= places) return;
+    const size_t first = group * group_size_, count = std::min(group_size_, candidates_->size() - first);
+    for_rows(loaded_[group], places, [&](size_t first_row, size_t last_row) {
+        dissimilarities_->compute(*candidates_, first, count, {first_row, last_row},
+                                  to_candidates_.data() + first * stride_, team);
+    });
+    finish_group(group, places);
+}
+
 void Clustering::score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) {
+    if (bounds_ && !add && can_race()) return race(first, last, best, team);
+    for (size_t group = first / group_size_; group * group_size_ < last; group++) load_group(group, stride_, team);
     team.for_each(last - first, [&](size_t item, int) {
         const size_t c = first + item;
         best[c] = score_one(to_candidates_.data() + c * stride_, weight_.own_row(candidates_->number(c)), add);
@@ -102,7 +137,8 @@ Change Clustering::score_one(const float* distances, size_t own, bool add) const
     return best;
 }
 
-void Clustering::apply(size_t candidate, size_t slot, ThreadTeam&) {
+void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
+    load_group(candidate / group_size_, stride_, team);
     std::copy_n(to_candidates_.data() + candidate * stride_, stride_, to_slot(slot));
     if (slot < size_) weight_.leave(exemplar_numbers_[slot]);
     exemplar_numbers_[slot] = candidates_->number(candidate);

@@ -3,7 +3,10 @@
 
 #include "core/exemplar/dissimilarities.hpp"
 #include "core/exemplar/exemplar_objective.hpp"
+#include "core/exemplar/racing.hpp"
 #include "core/exemplar/row_weights.hpp"
+
+#include <optional>
 
 namespace btml::exemplar {
 
@@ -25,12 +28,31 @@ class Clustering : public Objective {
     Nearest nearest(size_t row) const override;
 
   private:
+    struct Race;
+
     Change score_one(const float* distances, size_t own, bool add) const;
+    bool can_race() const;
+    void race(size_t first, size_t last, std::span<Change> best, ThreadTeam& team);
+    void look(const float* distances, size_t first, size_t last, Race& race) const;
+    std::optional<Change> decide(const Race& race) const;
+    // Calls body(first row, last row) for the rows at the places `first` to `last` of the order that races take them
+    // in: those that count for much, then the others, beginning with first_row_.
+    template <class Body>
+    void for_rows(size_t first, size_t last, Body&& body) const {
+        if (first < large_) body(first, std::min(last, large_));
+        first = std::max(first, large_);
+        const size_t before_wrap = large_ + stride_ - first_row_;
+        if (first < std::min(last, before_wrap))
+            body(first_row_ + first - large_, first_row_ + std::min(last, before_wrap) - large_);
+        if (last > before_wrap) body(large_ + std::max(first, before_wrap) - before_wrap, large_ + last - before_wrap);
+    }
     double loss_without_nearest(size_t row) const {
         return second_[row] == std::numeric_limits<float>::infinity() ? reference_[row] : second_[row];
     }
     // Returns what the removal of the row's nearest exemplar adds to the sum of the losses.
     double removal_of(size_t row) const { return weight_[row] * (loss_without_nearest(row) - nearest_[row]); }
+    void load_group(size_t group, size_t places, ThreadTeam& team);
+    void finish_group(size_t group, size_t places);
     float* to_slot(size_t slot) { return to_exemplars_.data() + slot * stride_; }
     const float* to_slot(size_t slot) const { return to_exemplars_.data() + slot * stride_; }
     void set_phantom();
@@ -38,8 +60,11 @@ class Clustering : public Objective {
     void finish_change();
 
     RunContext& context_;
+    const bool has_all_;
     const std::unique_ptr<Dissimilarities> dissimilarities_;
     const size_t rows_, stride_;
+    const size_t large_;                  // so many of the first rows count for much, or fill up their last vector
+    const size_t group_size_;             // so many candidates cost no more together than one alone
     const size_t phantom_slot_, no_slot_; // are those of a phantom exemplar, and of rows without any
     const double total_weight_;
     const PointSet& validation_;
@@ -49,10 +74,17 @@ class Clustering : public Objective {
     std::vector<uint64_t> exemplar_numbers_; // goes by slot
     Buffer<float> to_exemplars_;             // goes by slot, then by row; the last slot is the phantom's
     Buffer<float> to_candidates_;
+    std::vector<size_t> loaded_;     // says for each group of candidates how many places have their dissimilarities
     Buffer<float> reference_;        // is each row's loss without any exemplar
     Buffer<float> nearest_, second_; // are infinite where there is no nearest or second-nearest exemplar
     Buffer<uint32_t> slot_, second_slot_;
     std::vector<double> removal_; // says by slot what its removal adds to the sum of the rows' losses
+    const double eta_;            // is the option eta, as it applies to the sum of the losses
+    const uint64_t seed_;
+    const std::optional<RaceBounds> bounds_; // are those of races, if there are any
+    uint64_t batches_ = 0;
+    // Where races begin: elsewhere for each batch, since exemplars fit the rows that they were tried on.
+    size_t first_row_ = large_;
 };
 
 } // namespace btml::exemplar

@@ -37,21 +37,23 @@ class CoordinateDissimilarities : public Dissimilarities {
                                                     : 1 / scale_;
     }
 
-    void compute(const PointSet& points, float* to, ThreadTeam& team) const override {
-        const size_t count = points.size(), groups = (count + group_points - 1) / group_points,
-                     group_size = group_points * width_;
+    void compute(const PointSet& points, size_t first, size_t count, Rows rows, float* to,
+                 ThreadTeam& team) const override {
+        if (count == 0) return;
+        const size_t groups = (count + group_points - 1) / group_points, group_size = group_points * width_;
         Buffer<float> packed(context_.memory(), "candidates", groups * group_size, 0.0F);
         std::vector<float> transformed(width_);
         for (size_t c = 0; c < count; c++) {
-            transform(points, c, transformed);
+            transform(points, first + c, transformed);
             float* const group = packed.data() + c / group_points * group_size + c % group_points;
             for (size_t f = 0; f < width_; f++) group[f * group_points] = transformed[f];
         }
-        const size_t tiles = stride() / tile_rows, parts = (tiles + tiles_per_item - 1) / tiles_per_item;
+        const size_t first_tile = rows.first / tile_rows, last_tile = rows.last / tile_rows;
+        const size_t parts = (last_tile - first_tile + tiles_per_item - 1) / tiles_per_item;
         // All points meet some rows before the next ones: these stay in the cache.
         team.for_each(groups * parts, [&](size_t item, int) {
-            const size_t group = item % groups, tile = item / groups * tiles_per_item;
-            compute_part(packed.data() + group * group_size, tile, std::min(tile + tiles_per_item, tiles),
+            const size_t group = item % groups, tile = first_tile + item / groups * tiles_per_item;
+            compute_part(packed.data() + group * group_size, tile, std::min(tile + tiles_per_item, last_tile),
                          to + group * group_points * stride());
         });
     }
@@ -119,11 +121,11 @@ class FunctionDissimilarities : public Dissimilarities {
     FunctionDissimilarities(const PointSet& rows, DissimilarityFunction& function, RunContext& context)
         : Dissimilarities(rows.size()), points_(rows), function_(function), context_(context) {}
 
-    void compute(const PointSet& points, float* to, ThreadTeam&) const override {
-        for (size_t c = 0; c < points.size(); c++)
-            for (size_t i = 0; i < rows_; i++) {
+    void compute(const PointSet& points, size_t first, size_t count, Rows rows, float* to, ThreadTeam&) const override {
+        for (size_t c = 0; c < count; c++)
+            for (size_t i = rows.first; i < std::min(rows.last, rows_); i++) {
                 context_.worked(units_of_row);
-                const double d = function_(points_.value(i), points.value(c));
+                const double d = function_(points_.value(i), points.value(first + c));
                 to[c * stride() + i] = d;
             }
     }

@@ -25,10 +25,18 @@ class Dissimilarities {
         return (count + points_per_group - 1) / points_per_group * points_per_group * stride();
     }
 
-    // Puts the dissimilarity of row i to points[c] into to[c * stride() + i]. What follows row rows() − 1 is undefined.
-    // There must be room for whole groups of points, room(points.size()) numbers. Throws invalid_argument for another
-    // number of coordinates, and for `cosine` for a point without a direction.
-    virtual void compute(const PointSet& points, float* to, ThreadTeam& team) const = 0;
+    // Stands for rows first ≤ i < last; both are multiples of `lanes`.
+    struct Rows {
+        size_t first, last;
+    };
+    // Puts the dissimilarity of these rows i to points[first + c], for c < count, into to[c * stride() + i]. What
+    // follows row rows() − 1 is undefined. There must be room for whole groups of points, room(count) numbers. Throws
+    // invalid_argument for another number of coordinates, and for `cosine` for a point without a direction.
+    virtual void compute(const PointSet& points, size_t first, size_t count, Rows rows, float* to,
+                         ThreadTeam& team) const = 0;
+    void compute(const PointSet& points, size_t first, size_t count, float* to, ThreadTeam& team) const {
+        compute(points, first, count, {0, stride()}, to, team);
+    }
 
   protected:
     explicit Dissimilarities(size_t rows) : rows_(rows) {}

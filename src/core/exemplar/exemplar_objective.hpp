@@ -36,7 +36,8 @@ class Objective {
     // Takes the block of candidates that the calls below are about, in the place of the last one, by reference.
     virtual void load(const PointSet& candidates, ThreadTeam& team) = 0;
     // Finds the best change for each of the candidates first ≤ c < last, by itself: an addition while `add`, else a
-    // swap. Of equally good slots it takes the lowest, whatever the number of threads.
+    // swap. Of equally good slots it takes the lowest, whatever the number of threads. Races find a swap that is known
+    // to gain more than eta, though maybe not the best, or else nothing.
     virtual void score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) = 0;
     virtual void apply(size_t candidate, size_t slot, ThreadTeam& team) = 0;
 
@@ -66,6 +67,8 @@ struct ObjectiveInput {
     const PointSet* reference;
     const SquaredExponential* kernel; // serves objectives for Gaussian processes
     DissimilarityFunction* function;  // goes with Metric::function
+    uint64_t candidates = 1;          // are scored in all, at most: races are about them
+    size_t large_rows = 0;            // so many of the first validation rows count for much, so every race sums them
 };
 
 std::unique_ptr<Objective> make_objective(const ObjectiveInput& input, ThreadTeam& team, RunContext& context);

@@ -52,6 +52,9 @@ constexpr Option<Options> rows[] = {
     option<&Options::batch>("batch", between(1, 100'000),
                             "the first exemplars are those of the first so many rows that gain most; all of them, "
                             "where k is as large"),
+    option<&Options::racing>("racing", "decide by a part of the validation rows, see below; for clustering")
+        .only_with(of_clustering),
+    option<&Options::confidence>("confidence", inside(0, 1), "that all decisions of races are those of all rows"),
     option<&Options::scan_order>("scan_order", scan_orders, "of the source's rows, or of its table's blocks"),
     argument<Options>("length_scales", "an array of finite numbers above 0", "of the kernel of a Gaussian process")
         .null_means("learned")

@@ -39,6 +39,8 @@ struct Options {
     std::vector<double> phantom_point;
     // So many rows are looked at together; the first exemplars are those of the first batches that gain most.
     int batch = 100;
+    bool racing = false;      // lets a part of the validation rows decide where that is enough
+    double confidence = 0.95; // says how likely all decisions of races are those of all validation rows
     ScanOrder scan_order = ScanOrder::physical;
     std::optional<std::vector<double>> length_scales;
     std::optional<double> signal, noise; // are variances

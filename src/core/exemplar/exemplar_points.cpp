@@ -48,6 +48,14 @@ void PointSet::clear() {
     kept_.resize(0), x_.resize(0), values_.clear(), ids_.clear();
 }
 
+void PointSet::swap(size_t i, size_t j) {
+    if (i == j) return;
+    std::swap(kept_[i], kept_[j]);
+    std::swap_ranges(x_.data() + i * width_, x_.data() + (i + 1) * width_, x_.data() + j * width_);
+    if (!values_.empty()) std::swap(values_[i], values_[j]);
+    if (!ids_.empty()) std::swap(ids_[i], ids_[j]);
+}
+
 Point PointSet::operator[](size_t i) const {
     const auto& [number, target, weight, has_id, stands_for_others] = kept_[i];
     return {number, x(i), value(i), target, weight, ids_.empty() ? "" : id(i), has_id, stands_for_others};

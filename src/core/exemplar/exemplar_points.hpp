@@ -43,6 +43,7 @@ class PointSet {
     void put(size_t i, const Point& point);
     void append(const Point& point) { put(size(), point); }
     void clear();
+    void swap(size_t i, size_t j);
     // Returns a view, valid until the set changes.
     Point operator[](size_t i) const;
     std::span<const double> x(size_t i) const { return {x_.data() + i * width_, width_}; }

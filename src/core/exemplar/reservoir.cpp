@@ -9,7 +9,9 @@ namespace btml::exemplar {
 
 namespace {
 
-constexpr double max_ratio = 1e30; // of a dissimilarity to the average: sizes stay numbers
+constexpr uint64_t shuffled = 0x73687566666c65; // "shuffle"
+constexpr double max_ratio = 1e30;              // of a dissimilarity to the average: sizes stay numbers
+constexpr double large = 2;                     // times what the others count for on average
 
 } // namespace
 
@@ -72,6 +74,43 @@ void Reservoir::finish() {
             points_.set_weight(i, points_.weight(i) / probability(i));
             points_.let_stand_for_others(i);
         }
+}
+
+// Rows of a weighted sample that were not sure to be in it count for the same, its threshold; others may count for
+// anything.
+size_t Reservoir::put_large_first(RunContext& context) {
+    const size_t count = points_.size();
+    Buffer<double> rising(points_.budget(), "points", count);
+    for (size_t i = 0; i < count; i++) rising[i] = counted_size(i);
+    std::sort(rising.begin(), rising.end(), [&context](double a, double b) {
+        context.worked(1);
+        return a < b;
+    });
+    size_t others = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; sum += rising[i++])
+        if (!(rising[i] * i > large * sum)) others = i + 1;
+    if (others == count) return 0;
+    const double least = rising[others];
+    size_t place = 0;
+    for (size_t i = 0; i < count; i++)
+        if (counted_size(i) >= least) swap(i, place++), context.worked(points_.width());
+    return place;
+}
+
+void Reservoir::swap(size_t i, size_t j) {
+    points_.swap(i, j);
+    std::swap(sizes_[i], sizes_[j]);
+}
+
+size_t Reservoir::shuffle(RunContext& context) {
+    const size_t first = put_large_first(context);
+    RandomStream random(seed_, stream_ + shuffled);
+    for (size_t left = points_.size() - first; left > 1; left--) {
+        swap(first + left - 1, first + random.below(left));
+        context.worked(points_.width() + 10);
+    }
+    return first;
 }
 
 } // namespace btml::exemplar

@@ -37,6 +37,9 @@ class Reservoir {
     void offer(const Point& point, double size);
     // Ends the sample: the weight of a row becomes what it was, over the probability to be sampled.
     void finish();
+    // Puts the points in a random order, after those that count for much more than the others, and returns how many
+    // these are. The first of the others are a sample, too. To be called after finish().
+    size_t shuffle(RunContext& context);
     uint64_t offered() const { return offered_; }
     bool has_all() const { return offered_ == points_.size(); }
     // Returns that with which point i was sampled, after finish().
@@ -50,6 +53,11 @@ class Reservoir {
 
         bool operator<(const Priority& other) const { return value > other.value; } // puts the least on top of a heap
     };
+
+    // Returns what point i counts for.
+    double counted_size(size_t i) const { return std::max(sizes_[i], threshold_); }
+    size_t put_large_first(RunContext& context);
+    void swap(size_t i, size_t j);
 
     const size_t capacity_;
     const uint64_t seed_, stream_;

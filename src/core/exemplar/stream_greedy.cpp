@@ -131,6 +131,7 @@ bool StreamGreedy::start() {
     context_.progress("preparing", 0, 0);
     validation_.finish();
     second_.finish();
+    if (options_.racing) large_rows_ = validation_.shuffle(context_);
     const PointSet& points = validation_.points();
     if (options_.is_gp()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
@@ -141,8 +142,9 @@ bool StreamGreedy::start() {
     }
     const PointSet& scored_on = one_row_.size() > 0 ? one_row_ : points;
     max_candidates_ = options_.candidates(rows_);
-    objective_ =
-        make_objective({options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_}, team_, context_);
+    objective_ = make_objective(
+        {options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_, max_candidates_, large_rows_},
+        team_, context_);
     return true;
 }
 

@@ -61,6 +61,7 @@ class StreamGreedy {
     ThreadTeam team_;
     SizeMeasure size_measure_;
     Reservoir validation_, second_;
+    size_t large_rows_ = 0; // of validation_ are to be summed in every race
     PointSet reference_, one_row_, batch_, exemplars_;
     SquaredExponential kernel_;
     std::unique_ptr<Objective> objective_;

@@ -265,6 +265,7 @@ TEST(ExemplarStream, NoTwins) {
         options.validation = 150;
         options.passes = 3;
         options.seed = seed;
+        options.racing = seed % 2 == 1;
         QuietContext context;
         std::set<std::vector<double>> points;
         const std::vector<size_t> rows_chosen = chosen(select(rows, options, context));
@@ -617,6 +618,7 @@ TEST(ExemplarOptions, InvalidOnes) {
     EXPECT_EQ(message([](Options& o) { o.max_candidates = 0; }), "invalid value for option \"max_candidates\": 0");
     EXPECT_EQ(message([](Options& o) { o.batch = 0; }), "invalid value for option \"batch\": 0");
     EXPECT_EQ(message([](Options& o) { o.eta = -1; }), "invalid value for option \"eta\": -1");
+    EXPECT_EQ(message([](Options& o) { o.confidence = 1; }), "invalid value for option \"confidence\": 1");
     EXPECT_EQ(message([](Options& o) { o.noise = 1; }), "objective => 'clustering' takes no noise");
     EXPECT_EQ(message([](Options& o) { o.objective = ObjectiveKind::variance, o.phantom = PhantomKind::mean; }),
               "objective => 'variance' takes no phantom");
