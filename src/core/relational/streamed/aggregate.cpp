@@ -110,88 +110,80 @@ class BagPass {
   public:
     // own: the bag's message, which gets the same bits for any number of threads.
     BagPass(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context)
-        : plan_(plan), bag_(bag), own_(own), context_(context), bounds_(rows_to_cut(bag).bounds()) {}
+        : table_(plan.tables[bag.table]),
+          plan_(plan),
+          bag_(bag),
+          own_(own),
+          context_(context),
+          bounds_(rows_to_cut(bag).bounds()),
+          disjoint_(has_first(table_.key) || has_first(table_.groups)),
+          by_parts_(is_made_of_parts()),
+          team_(context, own.is_numbered() || by_parts_ ? static_cast<int>(chunks()) : 1), // one takes them in order
+          contexts_(context, team_.size(), 0, "the messages of a join"),
+          workers_(team_.size()) {}
 
-    // Chunks have messages of their own, which are put together in their order. Where each key is in one chunk, that is
-    // what the rows give in their order, and the small messages are faster, too. Elsewhere sums of numbers have other
-    // last bits: these are made in the order of the rows, but for a message of one key, which is made of chunks with
-    // one thread, too.
+    // To a message whose keys are numbers all threads add, each to entries of its own.
     void add() {
-        const StreamedTable& table = plan_.tables[bag_.table];
-        const auto has_first = [&](const std::vector<int>& columns) {
-            return std::find(columns.begin(), columns.end(), bag_.rows.first_column()) != columns.end();
-        };
-        const bool one_key = own_.layout().full_key_words() == 0;
-        const bool disjoint = has_first(table.key) || has_first(table.groups);
-        if (own_.is_numbered())
-            add_by_number();
-        else if (disjoint || (sums_numbers() ? one_key : context_.threads() > 1))
-            add_by_chunks(disjoint);
-        else
-            add_in_order();
+        if (!by_parts_) add_chunks(0, chunks(), [this](size_t) -> Message& { return own_; });
+        const size_t round = 16 * static_cast<size_t>(team_.size()); // messages in memory at a time
+        for (size_t first = 0; by_parts_ && first < chunks(); first += round) {
+            std::vector<std::unique_ptr<Message>> parts(std::min(round, chunks() - first));
+            add_chunks(first, parts.size(), [&](size_t i) -> Message& {
+                return *(parts[i] = std::make_unique<Message>(own_.layout(), context_.memory()));
+            });
+            if (disjoint_)
+                own_.append(parts, team_, contexts_);
+            else
+                for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
+        }
+        for (const std::unique_ptr<BagWorker>& worker : workers_)
+            if (worker) worker->report(reports_);
     }
 
     // By table: what became of the bag and those nested in it; keys and bytes are those of nested ones.
     const std::map<int, StreamedReport>& reports() const { return reports_; }
 
   private:
-    bool sums_numbers() const {
-        const std::vector<StreamedQuery>& queries = plan_.tables[bag_.table].queries;
-        return std::any_of(queries.begin(), queries.end(),
-                           [](const StreamedQuery& query) { return query.kind == CellKind::number_sum; });
+    // Chunks have messages of their own, which are put together in their order. Where each key is in one chunk, that is
+    // what the rows give in their order, and the small messages are faster, too. Elsewhere sums of numbers have other
+    // last bits: these are made in the order of the rows, but for a message of one key, which is made of chunks with
+    // one thread, too.
+    bool is_made_of_parts() const {
+        const bool sums_numbers = std::any_of(table_.queries.begin(), table_.queries.end(),
+                                              [](const auto& query) { return query.kind == CellKind::number_sum; });
+        const bool one_key = own_.layout().full_key_words() == 0;
+        return !own_.is_numbered() && (disjoint_ || (sums_numbers ? one_key : context_.threads() > 1));
+    }
+    bool has_first(const std::vector<int>& columns) const {
+        return std::find(columns.begin(), columns.end(), bag_.rows.first_column()) != columns.end();
     }
     size_t chunks() const { return bounds_.size() - 1; }
-    void add_in_order() {
-        BagWorker worker(plan_, bag_, own_, context_);
-        for (size_t chunk = 0; chunk < chunks(); chunk++) worker.add(bounds_[chunk], bounds_[chunk + 1]);
-        worker.report(reports_);
-    }
-    void add_by_chunks(bool disjoint) {
-        ThreadTeam team(context_, static_cast<int>(chunks()));
-        WorkerContexts contexts(context_, team.size(), 0, "the messages of a join");
-        std::vector<std::unique_ptr<BagWorker>> workers(team.size());
-        const size_t round = 16 * static_cast<size_t>(team.size()); // messages in memory at a time
-        for (size_t begin = 0; begin < chunks(); begin += round) {
-            std::vector<std::unique_ptr<Message>> parts(std::min(round, chunks() - begin));
-            const auto add_part = [&](size_t part, int number) {
-                parts[part] = std::make_unique<Message>(own_.layout(), context_.memory());
-                contexts.run(number, [&](RunContext& context) {
-                    std::unique_ptr<BagWorker>& worker = workers[number];
-                    if (!worker) worker = std::make_unique<BagWorker>(plan_, bag_, *parts[part], context);
-                    worker->add_to(*parts[part]);
-                    worker->add(bounds_[begin + part], bounds_[begin + part + 1]);
-                });
-            };
-            team.for_each(parts.size(), add_part, [&] { contexts.poll(); });
-            if (disjoint)
-                own_.append(parts, team, contexts);
-            else
-                for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
-        }
-        for (const std::unique_ptr<BagWorker>& worker : workers)
-            if (worker) worker->report(reports_);
-    }
-    void add_by_number() {
-        ThreadTeam team(context_, static_cast<int>(chunks()));
-        WorkerContexts contexts(context_, team.size(), 0, "the messages of a join");
-        std::vector<std::unique_ptr<BagWorker>> workers(team.size());
-        const auto add = [&](size_t chunk, int number) {
-            contexts.run(number, [&](RunContext& context) {
-                std::unique_ptr<BagWorker>& worker = workers[number];
-                if (!worker) worker = std::make_unique<BagWorker>(plan_, bag_, own_, context);
-                worker->add(bounds_[chunk], bounds_[chunk + 1]);
+    // Adds the rows of so many chunks from `first` on, each to the message that message_of(i) gives for the i-th.
+    template <class MessageOf>
+    void add_chunks(size_t first, size_t count, const MessageOf& message_of) {
+        const auto add_chunk = [&](size_t i, int number) {
+            contexts_.run(number, [&](RunContext& context) {
+                Message& own = message_of(i);
+                std::unique_ptr<BagWorker>& worker = workers_[number];
+                if (!worker) worker = std::make_unique<BagWorker>(plan_, bag_, own, context);
+                worker->add_to(own);
+                worker->add(bounds_[first + i], bounds_[first + i + 1]);
             });
         };
-        team.for_each(chunks(), add, [&] { contexts.poll(); });
-        for (const std::unique_ptr<BagWorker>& worker : workers)
-            if (worker) worker->report(reports_);
+        team_.for_each(count, add_chunk, [this] { contexts_.poll(); });
     }
 
+    const StreamedTable& table_;
     const StreamedPlan& plan_;
     const BagInput& bag_;
     Message& own_;
     RunContext& context_;
-    std::vector<Key> bounds_; // of chunks
+    const std::vector<Key> bounds_; // of chunks
+    const bool disjoint_;           // each key is in one chunk
+    const bool by_parts_;           // chunks have messages of their own
+    ThreadTeam team_;
+    WorkerContexts contexts_;
+    std::vector<std::unique_ptr<BagWorker>> workers_; // of threads that have had a chunk
     std::map<int, StreamedReport> reports_;
 };
 
