@@ -13,10 +13,10 @@
 #include <exception>
 
 extern "C" {
-#include <storage/ipc.h>
 #include "utils/date.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
+#include <storage/ipc.h>
 }
 
 namespace btml::pg::planner {

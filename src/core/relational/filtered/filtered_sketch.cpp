@@ -116,8 +116,7 @@ void FilteredSketch::add_rows(const Selection& selection, const AliveGroups& ali
     const uint64_t steps =
         filtered_.table(t).rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_.steps(t);
     filtered_.for_each_alive(alive, t, steps, [&](uint64_t g, int worker) {
-        kernels::add_norms(filtered_.selected(selection, t, g), block.filters[t], messages_.factors(t, g, worker),
-                           out);
+        kernels::add_norms(filtered_.selected(selection, t, g), block.filters[t], messages_.factors(t, g, worker), out);
     });
 }
 

@@ -66,18 +66,18 @@ void FilteredSums::for_each_block(const Selection& selection, const AliveGroups&
             for (const Local& local : locals) sums.resize(std::max(sums.size(), local.size));
         messages_.set(block, alive);
         messages_.send_up({[&](size_t t, uint64_t group, double* conditions, int worker) {
-                                const Local& local = locals[t];
-                                double* const sums = scratch[worker].data();
-                                std::fill_n(sums, local.size, 0.0);
-                                kernels::add_local_sums(filtered_.selected(selection, t, group), local.bits.data(),
-                                                        local.bits.size(), local.plain.data(), sums);
-                                for (size_t i = 0; i < local.places.size(); i++) conditions[i] = sums[local.places[i]];
-                            },
-                            [&](size_t t) {
-                                const Local& local = locals[t];
-                                return filtered_.table(t).rows * (1 + local.bits.size()) +
-                                       filtered_.table(t).groups() * local.places.size();
-                            }});
+                               const Local& local = locals[t];
+                               double* const sums = scratch[worker].data();
+                               std::fill_n(sums, local.size, 0.0);
+                               kernels::add_local_sums(filtered_.selected(selection, t, group), local.bits.data(),
+                                                       local.bits.size(), local.plain.data(), sums);
+                               for (size_t i = 0; i < local.places.size(); i++) conditions[i] = sums[local.places[i]];
+                           },
+                           [&](size_t t) {
+                               const Local& local = locals[t];
+                               return filtered_.table(t).rows * (1 + local.bits.size()) +
+                                      filtered_.table(t).groups() * local.places.size();
+                           }});
         body(block, locals);
     } while (next < queries.size());
 }
