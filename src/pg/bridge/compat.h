@@ -1,6 +1,7 @@
 /* clang-format off: written and indented like PostgreSQL's own headers */
 /*
  * What differs between PostgreSQL 15 and 18, under one name each. No other file looks at PG_VERSION_NUM.
+ * postgres.hpp includes this file after the headers that all need.
  */
 #ifndef BTML_COMPAT_H
 #define BTML_COMPAT_H
@@ -21,15 +22,9 @@
 #include "commands/explain_state.h"
 #endif
 #include "common/base64.h"
-#include "executor/executor.h"
 #include "nodes/extensible.h"
-#include "nodes/nodeFuncs.h"
-#include "nodes/pathnodes.h"
-#include "optimizer/optimizer.h"
-#include "optimizer/prep.h"
 #include "partitioning/partdesc.h"
 #include "utils/selfuncs.h"
-#include "miscadmin.h"
 #if PG_VERSION_NUM >= 170000
 #include "access/xact.h"
 #include "storage/dsm_registry.h"
@@ -38,11 +33,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #endif
-#include "tcop/tcopprot.h"
 #include "utils/acl.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/timestamp.h"
 
@@ -68,55 +59,41 @@ btml_compat_name_list(const char *name)
 #endif
 }
 
-/* Before 16 the callback was declared without arguments, which C++ takes for a function of none. */
+/* Before 16 callbacks were declared without arguments, which C++ takes for functions of none. */
+#if PG_VERSION_NUM >= 160000
+#define BTML_CALLBACK(result, callback) (callback)
+#else
+#define BTML_CALLBACK(result, callback) ((result (*) ()) (void (*) ()) (callback))
+#endif
+
 static inline Node *
 btml_compat_mutate(Node *node, Node *(*mutator) (Node *, void *), void *context)
 {
-#if PG_VERSION_NUM >= 160000
-	return expression_tree_mutator(node, mutator, context);
-#else
-	return expression_tree_mutator(node, (Node *(*) ()) (void (*) ()) mutator, context);
-#endif
+	return expression_tree_mutator(node, BTML_CALLBACK(Node *, mutator), context);
 }
 
 static inline bool
 btml_compat_walk(Node *node, bool (*walker) (Node *, void *), void *context)
 {
-#if PG_VERSION_NUM >= 160000
-	return expression_tree_walker(node, walker, context);
-#else
-	return expression_tree_walker(node, (bool (*) ()) (void (*) ()) walker, context);
-#endif
+	return expression_tree_walker(node, BTML_CALLBACK(bool, walker), context);
 }
 
 static inline bool
 btml_compat_walk_query(Query *query, bool (*walker) (Node *, void *), void *context, int flags)
 {
-#if PG_VERSION_NUM >= 160000
-	return query_tree_walker(query, walker, context, flags);
-#else
-	return query_tree_walker(query, (bool (*) ()) (void (*) ()) walker, context, flags);
-#endif
+	return query_tree_walker(query, BTML_CALLBACK(bool, walker), context, flags);
 }
 
 static inline bool
 btml_compat_walk_states(PlanState *state, bool (*walker) (PlanState *, void *), void *context)
 {
-#if PG_VERSION_NUM >= 160000
-	return planstate_tree_walker(state, walker, context);
-#else
-	return planstate_tree_walker(state, (bool (*) ()) (void (*) ()) walker, context);
-#endif
+	return planstate_tree_walker(state, BTML_CALLBACK(bool, walker), context);
 }
 
 static inline Query *
 btml_compat_mutate_query(Query *query, Node *(*mutator) (Node *, void *), void *context, int flags)
 {
-#if PG_VERSION_NUM >= 160000
-	return query_tree_mutator(query, mutator, context, flags);
-#else
-	return query_tree_mutator(query, (Node *(*) ()) (void (*) ()) mutator, context, flags);
-#endif
+	return query_tree_mutator(query, BTML_CALLBACK(Node *, mutator), context, flags);
 }
 
 static inline Node *
@@ -313,25 +290,23 @@ btml_compat_add_disabled_nodes(Path *path, const Path *child)
 #endif
 }
 
-/* From 18 on the bytes are unsigned. */
+/* The bytes of base64 are unsigned from 18 on. */
+#if PG_VERSION_NUM >= 180000
+typedef uint8 btml_compat_byte;
+#else
+typedef char btml_compat_byte;
+#endif
+
 static inline int
 btml_compat_base64_encode(const void *bytes, int length, char *text, int room)
 {
-#if PG_VERSION_NUM >= 180000
-	return pg_b64_encode((const uint8 *) bytes, length, text, room);
-#else
-	return pg_b64_encode((const char *) bytes, length, text, room);
-#endif
+	return pg_b64_encode((const btml_compat_byte *) bytes, length, text, room);
 }
 
 static inline int
 btml_compat_base64_decode(const char *text, int length, void *bytes, int room)
 {
-#if PG_VERSION_NUM >= 180000
-	return pg_b64_decode(text, length, (uint8 *) bytes, room);
-#else
-	return pg_b64_decode(text, length, (char *) bytes, room);
-#endif
+	return pg_b64_decode(text, length, (btml_compat_byte *) bytes, room);
 }
 
 static inline void

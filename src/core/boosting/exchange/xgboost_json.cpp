@@ -7,6 +7,18 @@
 
 namespace btml::boosting {
 
+double threshold_of_doubles(float threshold) {
+    static constexpr float infinity = std::numeric_limits<float>::infinity();
+    static constexpr double past_floats = 0x1p128;  // where rounding takes it for infinite
+    if (!(threshold > -infinity)) return -HUGE_VAL; // nothing is less, nor than NaN
+    const float below = std::nextafter(threshold, -infinity);
+    const double above = threshold == infinity ? past_floats : static_cast<double>(threshold);
+    const double middle = (above + (below == -infinity ? -past_floats : static_cast<double>(below))) / 2;
+    // The middle is rounded to the one of the two whose last bit is 0.
+    const bool middle_is_below = std::bit_cast<uint32_t>(threshold) & 1;
+    return middle_is_below ? std::nextafter(middle, HUGE_VAL) : middle;
+}
+
 namespace {
 
 constexpr char model_memory[] = "an imported model";

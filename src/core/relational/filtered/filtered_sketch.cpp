@@ -1,6 +1,5 @@
 #include "core/relational/filtered/filtered_sketch.hpp"
 
-#include "core/relational/filtered/sub_query_messages.hpp"
 #include "core/relational/queries/tensor_sketch.hpp"
 
 #include <numeric>
@@ -46,11 +45,6 @@ struct FilteredSketch::Sketch {
     std::vector<Buffer<uint32_t>> buckets; // by table and row
     Buffer<Value> powers;                  // by bucket, for one block of frequencies; empty for large sketches
 };
-
-FilteredSketch::FilteredSketch(const FilteredJoin& filtered)
-    : filtered_(filtered), messages_(std::make_unique<SubQueryMessages<Value>>(filtered)) {}
-
-FilteredSketch::~FilteredSketch() = default;
 
 // Queries that ask the same of the largest tables come together: their sub-queries there are one.
 std::vector<FilteredSketch::Block> FilteredSketch::blocks_of(std::vector<FilterQuery> queries) const {
@@ -105,8 +99,8 @@ FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, con
 void FilteredSketch::pass_messages(const Selection& selection, const AliveGroups& alive, const Block& block,
                                    const Sketch& sketch, uint64_t frequencies) {
     const Value* const powers = sketch.powers.empty() ? nullptr : sketch.powers.data();
-    messages_->set(block.queries, alive);
-    messages_->send_up(
+    messages_.set(block.queries, alive);
+    messages_.send_up(
         {[&](size_t t, uint64_t group, Value* sums, int) {
              std::fill_n(sums, block.queries.table(t).conditions.size(), Spectrum::zero());
              kernels::add_spectra(filtered_.selected(selection, t, group),
@@ -114,16 +108,15 @@ void FilteredSketch::pass_messages(const Selection& selection, const AliveGroups
                                   sums);
          },
          [&](size_t t) { return filtered_.table(t).rows * (10 + 2 * block.queries.table(t).conditions.size()); }});
-    messages_->send_down();
+    messages_.send_down();
 }
 
 void FilteredSketch::add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, size_t t,
                               const kernels::SpectrumNorms& out) {
     const uint64_t steps =
-        filtered_.table(t).rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_->steps(t);
+        filtered_.table(t).rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_.steps(t);
     filtered_.for_each_alive(alive, t, steps, [&](uint64_t g, int worker) {
-        kernels::add_norms(filtered_.selected(selection, t, g), block.filters[t], messages_->factors(t, g, worker),
-                           out);
+        kernels::add_norms(filtered_.selected(selection, t, g), block.filters[t], messages_.factors(t, g, worker), out);
     });
 }
 

@@ -5,19 +5,13 @@
 // number is of modulus 1 at every frequency, so its norm is that of what the other tables contribute.
 #pragma once
 
-#include "core/relational/filtered/filtered_join.hpp"
-
-#include <memory>
+#include "core/relational/filtered/sub_query_messages.hpp"
 
 namespace btml::relational {
 
-template <class Value>
-class SubQueryMessages;
-
 class FilteredSketch {
   public:
-    explicit FilteredSketch(const FilteredJoin& filtered);
-    ~FilteredSketch();
+    explicit FilteredSketch(const FilteredJoin& filtered) : filtered_(filtered), messages_(filtered) {}
 
     // norms[t][ρ] += the squared norm over the selected join rows that ρ takes part in, for the rows ρ of the selection
     // and tables t with norms[t]. By one sketch of `size` numbers (its errors are those of TensorSketch); different
@@ -42,7 +36,7 @@ class FilteredSketch {
                   const kernels::SpectrumNorms& out);
 
     const FilteredJoin filtered_;
-    std::unique_ptr<SubQueryMessages<Spectrum::Value>> messages_;
+    SubQueryMessages<Spectrum::Value> messages_;
 };
 
 } // namespace btml::relational

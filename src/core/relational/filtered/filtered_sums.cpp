@@ -1,7 +1,5 @@
 #include "core/relational/filtered/filtered_sums.hpp"
 
-#include "core/relational/filtered/sub_query_messages.hpp"
-
 namespace btml::relational {
 
 using kernels::lanes;
@@ -39,11 +37,6 @@ struct FilteredSums::Local {
     }
 };
 
-FilteredSums::FilteredSums(const FilteredJoin& filtered)
-    : filtered_(filtered), messages_(std::make_unique<SubQueryMessages<double>>(filtered)) {}
-
-FilteredSums::~FilteredSums() = default;
-
 uint64_t FilteredSums::bytes_per_query(const GroupedJoin& join) {
     return SubQueryMessages<double>::bytes_per_query(join);
 }
@@ -71,20 +64,20 @@ void FilteredSums::for_each_block(const Selection& selection, const AliveGroups&
         for (size_t t = 0; t < filtered_.tables(); t++) locals.emplace_back(filtered_.filters[t], block.table(t));
         for (std::vector<double>& sums : scratch)
             for (const Local& local : locals) sums.resize(std::max(sums.size(), local.size));
-        messages_->set(block, alive);
-        messages_->send_up({[&](size_t t, uint64_t group, double* conditions, int worker) {
-                                const Local& local = locals[t];
-                                double* const sums = scratch[worker].data();
-                                std::fill_n(sums, local.size, 0.0);
-                                kernels::add_local_sums(filtered_.selected(selection, t, group), local.bits.data(),
-                                                        local.bits.size(), local.plain.data(), sums);
-                                for (size_t i = 0; i < local.places.size(); i++) conditions[i] = sums[local.places[i]];
-                            },
-                            [&](size_t t) {
-                                const Local& local = locals[t];
-                                return filtered_.table(t).rows * (1 + local.bits.size()) +
-                                       filtered_.table(t).groups() * local.places.size();
-                            }});
+        messages_.set(block, alive);
+        messages_.send_up({[&](size_t t, uint64_t group, double* conditions, int worker) {
+                               const Local& local = locals[t];
+                               double* const sums = scratch[worker].data();
+                               std::fill_n(sums, local.size, 0.0);
+                               kernels::add_local_sums(filtered_.selected(selection, t, group), local.bits.data(),
+                                                       local.bits.size(), local.plain.data(), sums);
+                               for (size_t i = 0; i < local.places.size(); i++) conditions[i] = sums[local.places[i]];
+                           },
+                           [&](size_t t) {
+                               const Local& local = locals[t];
+                               return filtered_.table(t).rows * (1 + local.bits.size()) +
+                                      filtered_.table(t).groups() * local.places.size();
+                           }});
         body(block, locals);
     } while (next < queries.size());
 }
@@ -93,10 +86,10 @@ void FilteredSums::add_rows(const Selection& selection, const AliveGroups& alive
                             bool has_count, double* sums, double* counts) {
     const GroupedTable& grouped = filtered_.table(t);
     std::vector<std::vector<double>> scratch(filtered_.team.size(), std::vector<double>(local.size, 0));
-    const uint64_t steps = grouped.rows * (1 + local.bits.size()) + messages_->steps(t);
+    const uint64_t steps = grouped.rows * (1 + local.bits.size()) + messages_.steps(t);
     filtered_.for_each_alive(alive, t, steps, [&](uint64_t g, int worker) {
         double* const factors = scratch[worker].data();
-        const double* const conditions = messages_->factors(t, g, worker);
+        const double* const conditions = messages_.factors(t, g, worker);
         if (has_count) factors[local.places[0]] = 0; // unless another condition has that place
         for (size_t i = has_count ? 1 : 0; i < local.places.size(); i++) factors[local.places[i]] = conditions[i];
         const kernels::GroupRows rows = filtered_.selected(selection, t, g);
@@ -114,7 +107,7 @@ void FilteredSums::add(const Selection& selection, const std::vector<FilterQuery
     bool with_count = std::any_of(counts.begin(), counts.end(), [](const double* of_table) { return of_table; });
     for_each_block(selection, alive, filtered_.relevant(selection, alive, queries), with_count,
                    [&](const SubQueries&, const std::vector<Local>& locals) {
-                       messages_->send_down();
+                       messages_.send_down();
                        for (size_t t = 0; t < sums.size(); t++)
                            if (sums[t]) add_rows(selection, alive, locals[t], t, with_count, sums[t], counts[t]);
                        with_count = false;
@@ -127,7 +120,7 @@ FilteredSums::Total FilteredSums::total(const Selection& selection, const std::v
     bool is_first = true;
     for_each_block(selection, alive, filtered_.relevant(selection, alive, queries), true,
                    [&](const SubQueries& block, const std::vector<Local>&) {
-                       const std::vector<double> totals = messages_->totals();
+                       const std::vector<double> totals = messages_.totals();
                        if (is_first) total.count = totals[0];
                        for (size_t q = is_first ? 1 : 0; q < block.coefficients().size(); q++)
                            total.sum += block.coefficients()[q] * totals[q];

@@ -6,19 +6,13 @@
 // join.
 #pragma once
 
-#include "core/relational/filtered/filtered_join.hpp"
-
-#include <memory>
+#include "core/relational/filtered/sub_query_messages.hpp"
 
 namespace btml::relational {
 
-template <class Value>
-class SubQueryMessages;
-
 class FilteredSums {
   public:
-    explicit FilteredSums(const FilteredJoin& filtered);
-    ~FilteredSums();
+    explicit FilteredSums(const FilteredJoin& filtered) : filtered_(filtered), messages_(filtered) {}
 
     // sums[t][ρ] += Σ_q coefficient_q · (query q over the selected join rows that ρ takes part in), for the rows ρ of
     // the selection and tables t with sums[t]; where counts[t], counts[t][ρ] = their weight. Queries that the
@@ -47,7 +41,7 @@ class FilteredSums {
                   bool has_count, double* sums, double* counts);
 
     const FilteredJoin filtered_;
-    std::unique_ptr<SubQueryMessages<double>> messages_;
+    SubQueryMessages<double> messages_;
 };
 
 } // namespace btml::relational

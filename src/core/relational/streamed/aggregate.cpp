@@ -1,10 +1,191 @@
 #include "core/relational/streamed/aggregate.hpp"
 
+#include "core/base/threads.hpp"
+#include "core/base/worker_contexts.hpp"
+#include "core/relational/streamed/bag_rows.hpp"
 #include "core/relational/streamed/read_ahead.hpp"
+#include "core/relational/streamed/table_pass.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
 
 namespace btml::relational {
 
+// What the rows of a bag are made from. The message of a nested child is never whole in memory: each chunk of the bag's
+// rows meets only a small part, which is made when the chunk is at hand and found in the caches.
+struct BagInput {
+    int table;
+    BagJoin rows;
+    std::vector<std::unique_ptr<Message>> messages;        // by child; null where one is nested
+    std::vector<std::unique_ptr<const BagInput>> nested{}; // by child; null where one is not
+};
+
 namespace {
+
+// Of the bag and those nested in it, the one whose chunks are the finest.
+const BagJoin& rows_to_cut(const BagInput& bag) {
+    const BagJoin* most = &bag.rows;
+    for (const std::unique_ptr<const BagInput>& nested : bag.nested)
+        if (nested)
+            if (const BagJoin& rows = rows_to_cut(*nested); rows.rows_cut() > most->rows_cut()) most = &rows;
+    return *most;
+}
+
+// Passes over chunks of the bag's rows on one thread, and over what nested bags have with the same first attributes.
+class BagWorker {
+  public:
+    BagWorker(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context)
+        : bag_(bag), context_(context), nested_(bag.nested.size()) {
+        std::vector<const Message*> children;
+        for (size_t c = 0; c < nested_.size(); c++) {
+            if (bag.nested[c]) nested_[c] = nest(plan, *bag.nested[c]);
+            children.push_back(bag.nested[c] ? nested_[c].message.get() : bag.messages[c].get());
+        }
+        pass_ = std::make_unique<TablePass>(plan, bag.table, std::move(children), own, context.memory());
+    }
+
+    // Rows add to this message of the bag from now on.
+    void add_to(Message& own) { pass_->add_to(own); }
+
+    // Adds the rows with these keys of the first attribute.
+    void add(Key begin, Key end) {
+        for (Nested& nested : nested_)
+            if (nested.worker && !nested.fill(begin, end, context_)) return;
+        bag_.rows.join(begin, end, context_,
+                       [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
+                           pass_->add(batch.columns(), batch.rows, context_, known, numbers);
+                       });
+    }
+
+    void report(std::map<int, StreamedReport>& reports) const {
+        StreamedReport& of = reports[bag_.table];
+        of.rows_read += pass_->rows_read();
+        of.rows_kept += pass_->rows_kept();
+        of.ranges.resize(pass_->ranges().size());
+        for (size_t m = 0; m < of.ranges.size(); m++) widen(of.ranges[m], pass_->ranges()[m]);
+        for (const Nested& nested : nested_)
+            if (nested.worker) nested.report(reports);
+    }
+
+  private:
+    // A nested bag, with the part of its message that the chunk at hand meets.
+    struct Nested {
+        // False: no row of the upper bag finds a partner.
+        bool fill(Key begin, Key end, RunContext& context) {
+            message->clear();
+            worker->add(begin, end);
+            message->finish(context);
+            keys += message->entries();
+            max_bytes = std::max(max_bytes, message->bytes());
+            return message->entries() > 0;
+        }
+        void report(std::map<int, StreamedReport>& reports) const {
+            worker->report(reports);
+            StreamedReport& of = reports[worker->bag_.table];
+            of.keys += keys;
+            of.bytes = std::max(of.bytes, max_bytes);
+        }
+
+        std::unique_ptr<Message> message;
+        std::unique_ptr<BagWorker> worker;
+        uint64_t keys = 0, max_bytes = 0;
+    };
+
+    Nested nest(const StreamedPlan& plan, const BagInput& bag) {
+        Nested nested;
+        nested.message = std::make_unique<Message>(MessageLayout(plan, bag.table), context_.memory());
+        nested.worker = std::make_unique<BagWorker>(plan, bag, *nested.message, context_);
+        return nested;
+    }
+
+    const BagInput& bag_;
+    RunContext& context_;
+    std::vector<Nested> nested_; // by child; empty where one is not nested
+    std::unique_ptr<TablePass> pass_;
+};
+
+// The pass over the rows of a bag: chunks of them are joined and find their partners on several threads.
+class BagPass {
+  public:
+    // own: the bag's message, which gets the same bits for any number of threads.
+    BagPass(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context)
+        : table_(plan.tables[bag.table]),
+          plan_(plan),
+          bag_(bag),
+          own_(own),
+          context_(context),
+          bounds_(rows_to_cut(bag).bounds()),
+          disjoint_(has_first(table_.key) || has_first(table_.groups)),
+          by_parts_(is_made_of_parts()),
+          team_(context, own.is_numbered() || by_parts_ ? static_cast<int>(chunks()) : 1), // one takes them in order
+          contexts_(context, team_.size(), 0, "the messages of a join"),
+          workers_(team_.size()) {}
+
+    // To a message whose keys are numbers all threads add, each to entries of its own.
+    void add() {
+        if (!by_parts_) add_chunks(0, chunks(), [this](size_t) -> Message& { return own_; });
+        const size_t round = 16 * static_cast<size_t>(team_.size()); // messages in memory at a time
+        for (size_t first = 0; by_parts_ && first < chunks(); first += round) {
+            std::vector<std::unique_ptr<Message>> parts(std::min(round, chunks() - first));
+            add_chunks(first, parts.size(), [&](size_t i) -> Message& {
+                return *(parts[i] = std::make_unique<Message>(own_.layout(), context_.memory()));
+            });
+            if (disjoint_)
+                own_.append(parts, team_, contexts_);
+            else
+                for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
+        }
+        for (const std::unique_ptr<BagWorker>& worker : workers_)
+            if (worker) worker->report(reports_);
+    }
+
+    // By table: what became of the bag and those nested in it; keys and bytes are those of nested ones.
+    const std::map<int, StreamedReport>& reports() const { return reports_; }
+
+  private:
+    // Chunks have messages of their own, which are put together in their order. Where each key is in one chunk, that is
+    // what the rows give in their order, and the small messages are faster, too. Elsewhere sums of numbers have other
+    // last bits: these are made in the order of the rows, but for a message of one key, which is made of chunks with
+    // one thread, too.
+    bool is_made_of_parts() const {
+        const bool sums_numbers = std::any_of(table_.queries.begin(), table_.queries.end(),
+                                              [](const auto& query) { return query.kind == CellKind::number_sum; });
+        const bool one_key = own_.layout().full_key_words() == 0;
+        return !own_.is_numbered() && (disjoint_ || (sums_numbers ? one_key : context_.threads() > 1));
+    }
+    bool has_first(const std::vector<int>& columns) const {
+        return std::find(columns.begin(), columns.end(), bag_.rows.first_column()) != columns.end();
+    }
+    size_t chunks() const { return bounds_.size() - 1; }
+    // Adds the rows of so many chunks from `first` on, each to the message that message_of(i) gives for the i-th.
+    template <class MessageOf>
+    void add_chunks(size_t first, size_t count, const MessageOf& message_of) {
+        const auto add_chunk = [&](size_t i, int number) {
+            contexts_.run(number, [&](RunContext& context) {
+                Message& own = message_of(i);
+                std::unique_ptr<BagWorker>& worker = workers_[number];
+                if (!worker) worker = std::make_unique<BagWorker>(plan_, bag_, own, context);
+                worker->add_to(own);
+                worker->add(bounds_[first + i], bounds_[first + i + 1]);
+            });
+        };
+        team_.for_each(count, add_chunk, [this] { contexts_.poll(); });
+    }
+
+    const StreamedTable& table_;
+    const StreamedPlan& plan_;
+    const BagInput& bag_;
+    Message& own_;
+    RunContext& context_;
+    const std::vector<Key> bounds_; // of chunks
+    const bool disjoint_;           // each key is in one chunk
+    const bool by_parts_;           // chunks have messages of their own
+    ThreadTeam team_;
+    WorkerContexts contexts_;
+    std::vector<std::unique_ptr<BagWorker>> workers_; // of threads that have had a chunk
+    std::map<int, StreamedReport> reports_;
+};
 
 constexpr uint64_t negative_zero = std::bit_cast<uint64_t>(-0.0);
 
@@ -35,6 +216,8 @@ StreamedAggregate::StreamedAggregate(const StreamedPlan& plan, std::vector<RowSo
       nested_(plan.tables.size()) {
     for (size_t t = 0; t < plan_.tables.size(); t++) reports_[t].ranges.resize(plan_.tables[t].measured.size());
 }
+
+StreamedAggregate::~StreamedAggregate() = default;
 
 void StreamedAggregate::run(const std::function<void()>& widened) {
     widened_ = &widened;

@@ -1,7 +1,8 @@
 // Aggregates over a join in one pass over each of its tables (plan.hpp says which).
 #pragma once
 
-#include "core/relational/streamed/bag_pass.hpp"
+#include "core/relational/streamed/bag_rows.hpp"
+#include "core/relational/streamed/ranges.hpp"
 
 #include <functional>
 #include <map>
@@ -10,11 +11,15 @@
 
 namespace btml::relational {
 
+struct BagInput; // what the rows of a bag are made from
+class TablePass;
+
 class StreamedAggregate {
   public:
     // The plan is one that StreamedPlan::read returned, or has no flaw_of(). sources: one for each table that is no
     // bag, in the order of the plan; null for bags. They must live until the end of run().
     StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context);
+    ~StreamedAggregate();
     StreamedAggregate(const StreamedAggregate&) = delete;
     StreamedAggregate& operator=(const StreamedAggregate&) = delete;
 
