@@ -9,12 +9,12 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr const char* calibration_memory = "rows to calibrate by";
+constexpr const char* what_calibration = "rows to calibrate by";
 
 // Makes the roles those of rows of the join, where they are those of rows of another table than the target's.
 void give_roles_to_join_rows(Dataset& dataset, RunContext& context) {
     const RowIds ids = dataset.holdout_ids();
-    Buffer<uint8_t> roles(context.memory(), calibration_memory, dataset.rows);
+    Buffer<uint8_t> roles(context.memory(), what_calibration, dataset.rows);
     context.for_each(dataset.rows, 1, [&](uint64_t row) { roles[row] = dataset.holdout[ids[row]]; });
     dataset.hold_out(std::move(roles));
 }
@@ -25,8 +25,8 @@ Buffer<HashedRow> shuffled_target_rows(const Dataset& dataset, const std::functi
                                        uint64_t seed, ThreadTeam& team, RunContext& context) {
     const RowIds ids = dataset.target_ids();
     const uint64_t target_rows = dataset.tables[dataset.target_table].rows;
-    Buffer<uint64_t> sums(context.memory(), calibration_memory, target_rows, 0);
-    Buffer<uint8_t> is_there(context.memory(), calibration_memory, target_rows, 0);
+    Buffer<uint64_t> sums(context.memory(), what_calibration, target_rows, 0);
+    Buffer<uint8_t> is_there(context.memory(), what_calibration, target_rows, 0);
     {
         const Buffer<uint64_t> hashes = hash_rows(dataset, seed, team, context);
         context.for_each(dataset.rows, 2, [&](uint64_t i) {
@@ -36,7 +36,7 @@ Buffer<HashedRow> shuffled_target_rows(const Dataset& dataset, const std::functi
             is_there[ids[row]] = 1;
         });
     }
-    Buffer<HashedRow> shuffled(context.memory(), calibration_memory);
+    Buffer<HashedRow> shuffled(context.memory(), what_calibration);
     context.for_each(target_rows, 1, [&](uint64_t row) {
         if (is_there[row]) shuffled.push_back({sums[row], static_cast<uint32_t>(row)});
     });
@@ -45,9 +45,9 @@ Buffer<HashedRow> shuffled_target_rows(const Dataset& dataset, const std::functi
 }
 
 TargetRows::TargetRows(RunContext& context)
-    : rows_(context.memory(), calibration_memory),
-      targets_(context.memory(), calibration_memory),
-      offsets_(context.memory(), calibration_memory) {}
+    : rows_(context.memory(), what_calibration),
+      targets_(context.memory(), what_calibration),
+      offsets_(context.memory(), what_calibration) {}
 
 void TargetRows::add(const Dataset& dataset, uint32_t row) {
     const uint32_t target_row = dataset.target_ids()[row];
@@ -64,7 +64,7 @@ TargetRows take_calibration_rows(Dataset& dataset, bool others_choose, uint64_t 
         return static_cast<Role>(dataset.holdout[dataset.holdout_ids()[row]]) == Role::holdout &&
                dataset.weight_of(row) > 0;
     };
-    Buffer<uint8_t> calibrates(context.memory(), calibration_memory, dataset.tables[dataset.target_table].rows,
+    Buffer<uint8_t> calibrates(context.memory(), what_calibration, dataset.tables[dataset.target_table].rows,
                                !others_choose);
     if (others_choose) {
         const Buffer<HashedRow> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
@@ -88,7 +88,7 @@ template <class Start>
 Buffer<double> TargetRows::walk(std::span<const Tree> trees, const Start& start, const BinnedData& data,
                                 ThreadTeam& team, RunContext& context) const {
     const BinnedTrees binned(trees, data, context);
-    Buffer<double> scores(context.memory(), calibration_memory, rows_.size());
+    Buffer<double> scores(context.memory(), what_calibration, rows_.size());
     std::vector<std::vector<uint32_t>> bins(static_cast<size_t>(team.size()));
     // A piece takes a few milliseconds, and its bins stay in the cache.
     static constexpr size_t steps = 200'000, max_piece = 128;

@@ -2,7 +2,7 @@
 
 namespace btml::boosting {
 
-static constexpr const char* folds_memory = "rows out of fold";
+static constexpr const char* what_folds = "rows out of fold";
 
 CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, size_t spared, uint64_t seed, ThreadTeam& team,
                            RunContext& context)
@@ -16,7 +16,7 @@ CrossFitting::CrossFitting(const Dataset& dataset, size_t folds, size_t spared, 
         throw Error(ErrorCode::invalid_argument,
                     format("what is learned out of %zu folds needs %zu rows of the target's table to train on", folds,
                            folds + spared));
-    Buffer<uint16_t> fold(context.memory(), folds_memory, dataset.tables[dataset.target_table].rows, 0);
+    Buffer<uint16_t> fold(context.memory(), what_folds, dataset.tables[dataset.target_table].rows, 0);
     for (size_t i = 0, taken = 0; i < shuffled.size(); i++) {
         const bool is_spared = (i + 1) * spared / shuffled.size() > taken; // deals spared rows out evenly
         fold[shuffled[i].row] = static_cast<uint16_t>(is_spared ? folds : (i - taken) % folds);
@@ -37,7 +37,7 @@ uint64_t CrossFitting::all_rows() const {
 
 // Holds a fold out, and ignores spared rows then; without one, all are trained on.
 Buffer<uint8_t> CrossFitting::roles(std::optional<size_t> without) const {
-    Buffer<uint8_t> roles(context_.memory(), folds_memory, kept_.rows, static_cast<uint8_t>(Role::ignored));
+    Buffer<uint8_t> roles(context_.memory(), what_folds, kept_.rows, static_cast<uint8_t>(Role::ignored));
     for (size_t part = 0; part < parts_.size(); part++) {
         const Role role = part == without ? Role::holdout : without && part == folds() ? Role::ignored : Role::train;
         const Buffer<uint32_t>& some = parts_[part].rows();

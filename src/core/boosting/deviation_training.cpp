@@ -13,7 +13,7 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr const char* residuals_memory = "residuals out of fold";
+constexpr const char* what_residuals = "residuals out of fold";
 
 Options without_choices(const Options& options) {
     Options other = options;
@@ -45,7 +45,7 @@ Options options_of_logarithms(const Options& options) {
 // alike may all have it; else 0.
 double step_of(const Buffer<double>& targets, RunContext& context) {
     static constexpr double min_part = 0.2;
-    Buffer<double> sorted = targets.copy(context), steps(context.memory(), residuals_memory);
+    Buffer<double> sorted = targets.copy(context), steps(context.memory(), what_residuals);
     std::sort(sorted.begin(), sorted.end(), [&](double a, double b) {
         context.worked(1);
         return a < b;
@@ -67,7 +67,7 @@ double step_of(const Buffer<double>& targets, RunContext& context) {
 uncertainty::LogSquares log_squares(const std::vector<Buffer<double>>& errors, double step, RunContext& context) {
     static constexpr double part = 1e-3; // hides ties
     static constexpr double rows = 20;   // so many may agree by chance
-    Buffer<double> magnitudes(context.memory(), residuals_memory);
+    Buffer<double> magnitudes(context.memory(), what_residuals);
     for (const Buffer<double>& fold : errors)
         context.for_each(fold.size(), 1, [&](size_t i) { magnitudes.push_back(std::fabs(fold[i])); });
     return {std::move(magnitudes), part, context, step / std::sqrt(rows)};
@@ -81,7 +81,7 @@ DeviationTraining::DeviationTraining(const Dataset& dataset, size_t folds, size_
       rows_(dataset.rows),
       step_(step_of(dataset.target, context)),
       fitting_(dataset, folds, spared, seed, team, context),
-      logarithms_(context.memory(), residuals_memory) {}
+      logarithms_(context.memory(), what_residuals) {}
 
 void DeviationTraining::find_errors(const Model& model, Options options, const BinnedData& data, ThreadTeam& team) {
     options.trees = static_cast<int>(model.iterations());
@@ -126,7 +126,7 @@ Model DeviationTraining::find_best_errors(const Options& options, const BinnedDa
 // Returns a number for each row of the join: value(number) of the numbers that parts have, else 0.
 template <class Value>
 Buffer<double> DeviationTraining::by_row(const std::vector<Buffer<double>>& of_parts, const Value& value) const {
-    Buffer<double> numbers(context_.memory(), residuals_memory, rows_, 0.0);
+    Buffer<double> numbers(context_.memory(), what_residuals, rows_, 0.0);
     for (size_t part = 0; part < of_parts.size(); part++)
         context_.for_each(of_parts[part].size(), 4,
                           [&](size_t i) { numbers[fitting_.parts()[part].rows()[i]] = value(of_parts[part][i]); });
@@ -199,7 +199,7 @@ void DeviationTraining::learn(Model& model, const Options& options, const Target
         return calibrate(model, uncertainty::Method::split_conformal,
                          held_out->residuals(model, model.trees, data, team, context_),
                          held_out->scores(model.deviation->trees, model.deviation->base, data, team, context_));
-    Buffer<double> errors(context_.memory(), residuals_memory), scores(context_.memory(), residuals_memory);
+    Buffer<double> errors(context_.memory(), what_residuals), scores(context_.memory(), what_residuals);
     for (size_t fold = 0; fold < fitting_.folds(); fold++) {
         const Model& other = trainings.model(fold);
         scores_.push_back(
@@ -258,7 +258,7 @@ CrossFit cross_fit(Dataset dataset, const Options& options, size_t folds, size_t
     Model model = training.fit(completed(options, 0), data, team);
     for (size_t f = 0; f < dataset.features.size(); f++) // which trainings over bins do without
         model.features[f].categories = dataset.features[f].categories;
-    Buffer<uint32_t> of_spared(context.memory(), residuals_memory);
+    Buffer<uint32_t> of_spared(context.memory(), what_residuals);
     for (const uint32_t row : training.spared().rows()) of_spared.push_back(row);
     Buffer<double> errors = training.errors_by_row(), deviations = training.deviations_by_row(model);
     return {std::move(model), std::move(errors), std::move(deviations), std::move(of_spared)};

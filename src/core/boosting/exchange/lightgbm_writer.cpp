@@ -9,7 +9,7 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr char text_memory[] = "the text of a model";
+constexpr char what_text[] = "the text of a model";
 
 // What LightGBM's names may not have: spaces separate them, and JSON's characters are refused.
 std::string allowed_name(std::string_view name) {
@@ -70,8 +70,8 @@ class LightGbmWriter {
     LightGbmWriter(const Model& model, RunContext& context)
         : model_(model),
           context_(context),
-          text_(context, text_memory),
-          held_(context.memory(), text_memory),
+          text_(context, what_text),
+          held_(context.memory(), what_text),
           uses_(model.features.size()) {
         held_.grow(model.features.size() * (sizeof(FeatureUse) + sizeof(std::string) * 4));
         for (size_t f = 0; f < uses_.size(); f++) {
@@ -184,8 +184,7 @@ class LightGbmWriter {
     }
 
     void write_tree(const Tree& tree, size_t number, double base) {
-        const Reservation counted(context_.memory(), text_memory,
-                                  tree.size() * (2 * sizeof(void*) + 2 * sizeof(double)));
+        const Reservation counted(context_.memory(), what_text, tree.size() * (2 * sizeof(void*) + 2 * sizeof(double)));
         std::vector<const Node*> inner, leaves;
         std::vector<int32_t> number_of_node(tree.size()); // leaf i is ~i
         for (size_t i = 0; i < tree.size(); i++) {
@@ -274,7 +273,7 @@ class LightGbmWriter {
     // A set is a range of words of 32 bits; no category of it is one word.
     void write_category_sets(const std::vector<const Node*>& inner) {
         std::vector<uint64_t> boundaries{0};
-        Buffer<uint32_t> words(context_.memory(), text_memory);
+        Buffer<uint32_t> words(context_.memory(), what_text);
         for (const Node* const node : inner) {
             const Feature& feature = model_.features[node->feature];
             if (!feature.categorical) continue;

@@ -21,7 +21,7 @@ double threshold_of_doubles(float threshold) {
 
 namespace {
 
-constexpr char model_memory[] = "an imported model";
+constexpr char what_model[] = "an imported model";
 
 [[noreturn]] void refuse_json(std::string detail) {
     refuse_model(xgboost, std::move(detail));
@@ -50,9 +50,9 @@ class XgboostReader {
           context_(context),
           result_(xgboost, context),
           trees_(held_, context),
-          groups_(context.memory(), model_memory),
-          weights_(context.memory(), model_memory),
-          base_scores_(context.memory(), model_memory) {}
+          groups_(context.memory(), what_model),
+          weights_(context.memory(), what_model),
+          base_scores_(context.memory(), what_model) {}
 
     ImportedModel read(std::string_view categories) {
         if (json_.peek() != JsonReader::Kind::object) json_.fail("an object is missing");
@@ -194,7 +194,7 @@ class XgboostReader {
 
     // Numbers, or strings as bytes one after the other with the places where they begin and end.
     CategoryNames read_encoding() {
-        Buffer<int64_t> offsets(context_.memory(), model_memory), values(context_.memory(), model_memory);
+        Buffer<int64_t> offsets(context_.memory(), what_model), values(context_.memory(), what_model);
         bool has_offsets = false;
         json_.object([&](const std::string& key) {
             if (key == "offsets") {

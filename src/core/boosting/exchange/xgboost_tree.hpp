@@ -14,7 +14,7 @@ inline constexpr char xgboost[] = "XGBoost";
 // Says how trees split features: a feature that some split as numbers and others as categories is neither.
 enum class SplitKinds : uint8_t { number = 1, category = 2 };
 
-inline constexpr char tree_memory[] = "a tree of an imported model";
+inline constexpr char what_tree[] = "a tree of an imported model";
 inline constexpr int64_t max_category = 1 << 24; // XGBoost's: floats hold whole numbers up to here
 
 class XgboostTreeReader {
@@ -22,19 +22,19 @@ class XgboostTreeReader {
     XgboostTreeReader(Reservation& held, RunContext& context)
         : held_(held),
           context_(context),
-          left_(context.memory(), tree_memory),
-          right_(context.memory(), tree_memory),
-          feature_(context.memory(), tree_memory),
-          condition_(context.memory(), tree_memory),
-          gain_(context.memory(), tree_memory),
-          hessian_(context.memory(), tree_memory),
-          default_left_(context.memory(), tree_memory),
-          categorical_(context.memory(), tree_memory),
-          categories_(context.memory(), tree_memory),
-          set_nodes_(context.memory(), tree_memory),
-          set_begins_(context.memory(), tree_memory),
-          set_sizes_(context.memory(), tree_memory),
-          set_of_(context.memory(), tree_memory) {}
+          left_(context.memory(), what_tree),
+          right_(context.memory(), what_tree),
+          feature_(context.memory(), what_tree),
+          condition_(context.memory(), what_tree),
+          gain_(context.memory(), what_tree),
+          hessian_(context.memory(), what_tree),
+          default_left_(context.memory(), what_tree),
+          categorical_(context.memory(), what_tree),
+          categories_(context.memory(), what_tree),
+          set_nodes_(context.memory(), what_tree),
+          set_begins_(context.memory(), what_tree),
+          set_sizes_(context.memory(), what_tree),
+          set_of_(context.memory(), what_tree) {}
 
     // Reads the tree with this number. Features are those of the file, not checked. Categories are the file's codes.
     Tree read(JsonReader& json, size_t tree) {
@@ -45,7 +45,7 @@ class XgboostTreeReader {
         check_sizes(tree);
         find_sets(tree);
         const size_t count = left_.size();
-        const Reservation nodes_held(context_.memory(), tree_memory, count * (sizeof(Node) + 3 * sizeof(int32_t)));
+        const Reservation nodes_held(context_.memory(), what_tree, count * (sizeof(Node) + 3 * sizeof(int32_t)));
         held_.grow(count * sizeof(Node) + 2 * sizeof(Tree));
         std::vector<Node> nodes;
         nodes.reserve(count);

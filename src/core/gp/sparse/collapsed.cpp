@@ -9,7 +9,7 @@ namespace btml::gp {
 
 namespace {
 
-constexpr const char* collapsed_memory = "the inducing points of a Gaussian process";
+constexpr const char* what_collapsed = "the inducing points of a Gaussian process";
 
 double inner(const std::vector<double>& a, const std::vector<double>& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -38,7 +38,7 @@ Collapsed::Collapsed(const SmoothKernel& kernel, std::span<const double> inducin
       signal_(kernel.signal),
       noise_(kernel.noise),
       prior_(std::move(prior)),
-      precision_(context.memory(), collapsed_memory) {
+      precision_(context.memory(), what_collapsed) {
     Moments moments = sum_moments(kernel, inducing, prior_, rows, team, context);
     weights_ = moments.weights;
     log_weights_ = moments.log_weights;
@@ -59,7 +59,7 @@ void Collapsed::sandwich_upper(double* matrix) const {
 }
 
 algebra::Cholesky Collapsed::posterior_factor() const {
-    Buffer<double> matrix(context_.memory(), collapsed_memory, size_ * size_);
+    Buffer<double> matrix(context_.memory(), what_collapsed, size_ * size_);
     for (size_t i = 0; i < size_ * size_; i++) matrix[i] = precision_[i] / noise_;
     for (size_t u = 0; u < size_; u++) matrix[u * size_ + u] += 1;
     return algebra::Cholesky(std::move(matrix), size_, team_);
@@ -92,7 +92,7 @@ std::vector<double> Collapsed::solution() const {
 }
 
 Buffer<double> Collapsed::shrinkage() const {
-    Buffer<double> matrix(context_.memory(), collapsed_memory, size_ * size_);
+    Buffer<double> matrix(context_.memory(), what_collapsed, size_ * size_);
     posterior_->invert(matrix.data(), team_);
     for (double& element : matrix) element = -element;
     for (size_t u = 0; u < size_; u++) matrix[u * size_ + u] += 1;
@@ -106,7 +106,7 @@ Buffer<double> Collapsed::reduction() const {
 }
 
 Buffer<double> Collapsed::inverse() const {
-    Buffer<double> matrix(context_.memory(), collapsed_memory, size_ * size_);
+    Buffer<double> matrix(context_.memory(), what_collapsed, size_ * size_);
     posterior_->invert(matrix.data(), team_);
     sandwich_upper(matrix.data());
     return matrix;
@@ -115,7 +115,7 @@ Buffer<double> Collapsed::inverse() const {
 // By K_uu −(L'⁻¹(X/σ² − S)L⁻¹ + bb')/2, with S = shrinkage() and b = solution(): K_uu enters by L⁻¹k alone, and so by
 // half of what the covariances k would have to change by to undo it.
 Collapsed::Slopes Collapsed::slopes() const {
-    Slopes slopes{Buffer<double>(context_.memory(), collapsed_memory, size_ * size_), shrinkage(), 0};
+    Slopes slopes{Buffer<double>(context_.memory(), what_collapsed, size_ * size_), shrinkage(), 0};
     double freedom = -static_cast<double>(rows_); // tr S − n
     for (size_t u = 0; u < size_; u++) freedom += slopes.reduction[u * size_ + u];
     const double quadratic = squares_ - inner(projection_, weights_of_projection_);

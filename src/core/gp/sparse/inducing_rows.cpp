@@ -10,7 +10,7 @@ namespace btml::gp {
 
 namespace {
 
-constexpr const char* candidates_memory = "rows that may be inducing points";
+constexpr const char* what_candidates = "rows that may be inducing points";
 
 // A partial Cholesky factor of the covariances of some rows, which grows row by row.
 class PivotedCholesky {
@@ -23,9 +23,9 @@ class PivotedCholesky {
           padded_((size_ + part - 1) / part * part),
           team_(team),
           points_(std::move(points)),
-          groups_(context.memory(), candidates_memory, padded_ * width_),
-          factor_(context.memory(), candidates_memory, count * padded_),
-          variances_(context.memory(), candidates_memory, padded_) {
+          groups_(context.memory(), what_candidates, padded_ * width_),
+          factor_(context.memory(), what_candidates, count * padded_),
+          variances_(context.memory(), what_candidates, padded_) {
         std::fill(variances_.begin(), variances_.end(), kernel.signal);
         std::fill(variances_.begin() + static_cast<long>(size_), variances_.end(), 0.0);
         for (size_t i = 0; i < size_; i++) {
@@ -101,7 +101,7 @@ std::vector<uint32_t> spread_rows(size_t rows, size_t count, uint64_t seed) {
 }
 
 Buffer<double> points_of(const SmoothRows& rows, std::span<const uint32_t> some, MemoryBudget& budget) {
-    Buffer<double> points(budget, candidates_memory, some.size() * rows.width);
+    Buffer<double> points(budget, what_candidates, some.size() * rows.width);
     for (size_t i = 0; i < some.size(); i++) rows.read(some[i], points.data() + i * rows.width);
     return points;
 }

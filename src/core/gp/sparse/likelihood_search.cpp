@@ -11,7 +11,7 @@ namespace btml::gp {
 
 namespace {
 
-constexpr const char* likelihood_memory = "derivatives of a likelihood";
+constexpr const char* what_likelihood = "derivatives of a likelihood";
 
 constexpr std::pair<size_t, int> stages[] = {{500, 40}, {1'000, 15}}; // rows, and evaluations
 
@@ -37,7 +37,7 @@ Likelihood likelihood_of(const SmoothKernel& kernel, const SmoothRows& rows, Thr
     const algebra::Cholesky factor(std::move(matrix), size, team);
     std::vector<double> solution(rows.targets.begin(), rows.targets.end());
     factor.solve(solution.data(), team);
-    Buffer<double> derivatives(context.memory(), likelihood_memory, size * size);
+    Buffer<double> derivatives(context.memory(), what_likelihood, size * size);
     factor.invert(derivatives.data(), team);
     double quadratic = 0, noise_slope = 0;
     for (size_t i = 0; i < size; i++) {

@@ -14,7 +14,7 @@ namespace {
 using algebra::Blocks;
 using algebra::blocks_of;
 
-constexpr const char* bound_memory = "derivatives of a bound";
+constexpr const char* what_bound = "derivatives of a bound";
 
 // Writes the derivatives by the covariances k of the slab's rows, times √w: (R·k + b·(y − k'b))/σ², where R is
 // reduction() and b solution(). reduction: −R/σ².
@@ -65,7 +65,7 @@ BoundSlopes slopes_of_bound(const SmoothKernel& kernel, std::span<const double> 
     const Collapsed collapsed(kernel, inducing, repeated, team, context);
     const size_t width = kernel.width(), count = inducing.size() / width;
     BoundSlopes slopes{std::vector<double>(width + 2),
-                       Buffer<double>(context.memory(), bound_memory, count * width, 0.0)};
+                       Buffer<double>(context.memory(), what_bound, count * width, 0.0)};
     std::vector<double>& by_parameter = slopes.parameters;
     const std::span<double> by_point(slopes.points.data(), slopes.points.size());
 
@@ -78,7 +78,7 @@ BoundSlopes slopes_of_bound(const SmoothKernel& kernel, std::span<const double> 
     for (double& element : of_bound.reduction) element = -element / kernel.noise;
     const std::vector<double> solution = collapsed.solution();
     CovarianceSlab slab(kernel, inducing, repeated, team, context);
-    Buffer<double> derivatives(context.memory(), bound_memory, count * CovarianceSlab::max_rows);
+    Buffer<double> derivatives(context.memory(), what_bound, count * CovarianceSlab::max_rows);
     for (size_t begin = 0; begin < rows.size(); begin += CovarianceSlab::max_rows) {
         slab.load(begin);
         find_derivatives(slab, of_bound.reduction, solution, kernel.noise, derivatives.data(), team);

@@ -11,11 +11,11 @@ namespace btml::gp {
 using algebra::Blocks;
 using algebra::blocks_of;
 
-static constexpr const char* model_memory = "the inducing points of a Gaussian process";
+static constexpr const char* what_model = "the inducing points of a Gaussian process";
 
 SparseModel::SparseModel(Parts parts, RunContext& context)
     : parts_(std::move(parts)),
-      scaled_(context.memory(), model_memory, parts_.inducing.size()),
+      scaled_(context.memory(), what_model, parts_.inducing.size()),
       group_(parts_.coordinates.width() * covariance_group),
       values_(inducing_points() * covariance_group),
       point_(parts_.coordinates.width()),
@@ -70,8 +70,8 @@ Normal SparseModel::latent(std::span<const double> features) {
 void SparseModel::joint(std::span<const double> features, size_t count, double* means, double* covariances,
                         RunContext& context) {
     const size_t width = parts_.coordinates.width(), of_point = features.size() / count, size = inducing_points();
-    Buffer<double> points(context.memory(), model_memory, count * width),
-        with_inducing(context.memory(), model_memory, count * size);
+    Buffer<double> points(context.memory(), what_model, count * width),
+        with_inducing(context.memory(), what_model, count * size);
     std::vector<bool> known(count);
     for (size_t i = 0; i < count; i++) {
         context.worked(8 * size);
@@ -129,9 +129,9 @@ SparseModel SparseModel::decode(Reader& reader, const std::vector<Feature>& feat
         corrupt_model(format("It has %zu inducing points.", count));
     Parts parts{std::move(coordinates),
                 std::move(kernel),
-                Buffer<double>(context.memory(), model_memory, count * width),
-                Buffer<double>(context.memory(), model_memory, count),
-                Buffer<double>(context.memory(), model_memory, count * count),
+                Buffer<double>(context.memory(), what_model, count * width),
+                Buffer<double>(context.memory(), what_model, count),
+                Buffer<double>(context.memory(), what_model, count * count),
                 log_likelihood};
     for (double& coordinate : parts.inducing) coordinate = reader.get_finite();
     for (double& weight : parts.solution) weight = reader.get_finite();

@@ -4,13 +4,13 @@
 
 namespace btml::gp {
 
-static constexpr const char* points_memory = "points to predict at";
+static constexpr const char* what_points = "points to predict at";
 
 SparsePredictor::SparsePredictor(const SparseModel& model, size_t points, ThreadTeam& team, RunContext& context)
     : parts_(model.parts()),
-      coordinates_(context.memory(), points_memory, max_points * parts_.coordinates.width()),
-      targets_(context.memory(), points_memory, max_points, 0.0),
-      weights_(context.memory(), points_memory, max_points),
+      coordinates_(context.memory(), what_points, max_points * parts_.coordinates.width()),
+      targets_(context.memory(), what_points, max_points, 0.0),
+      weights_(context.memory(), what_points, max_points),
       forms_(parts_, {parts_.reduction.data()}, points, team, context) {}
 
 void SparsePredictor::find(std::span<const double> features, std::span<Normal> to) {

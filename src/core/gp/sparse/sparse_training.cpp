@@ -12,7 +12,7 @@ namespace btml::gp {
 
 namespace {
 
-constexpr const char* inducing_memory = "the inducing points of a Gaussian process";
+constexpr const char* what_inducing = "the inducing points of a Gaussian process";
 constexpr size_t max_scored_rows = 50'000;
 
 // Fewer would see too little of what the inducing points explain.
@@ -74,7 +74,7 @@ class SparseTrainer {
     // Leaves out points that are like no row: they have nothing to do with any.
     Buffer<double> given_inducing() const {
         const size_t width = coordinates_.features();
-        Buffer<double> inducing(context_.memory(), inducing_memory);
+        Buffer<double> inducing(context_.memory(), what_inducing);
         std::vector<double> point(coordinates_.width());
         for (size_t at = 0; at < training_.given.size(); at += width)
             if (coordinates_.find(training_.given.subspan(at, width), point.data()))
@@ -104,8 +104,8 @@ class SparseTrainer {
         SparseModel::Parts parts{coordinates_,
                                  kernel_,
                                  copy_of(inducing),
-                                 Buffer<double>(context_.memory(), inducing_memory),
-                                 Buffer<double>(context_.memory(), inducing_memory),
+                                 Buffer<double>(context_.memory(), what_inducing),
+                                 Buffer<double>(context_.memory(), what_inducing),
                                  std::nullopt};
         Collapsed collapsed(kernel_, inducing, rows_, team_, context_);
         if (training_.noise)
@@ -179,7 +179,7 @@ class SparseTrainer {
     }
 
     Buffer<double> copy_of(std::span<const double> numbers) const {
-        Buffer<double> copy(context_.memory(), inducing_memory, numbers.size());
+        Buffer<double> copy(context_.memory(), what_inducing, numbers.size());
         std::copy(numbers.begin(), numbers.end(), copy.begin());
         return copy;
     }

@@ -4,7 +4,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* groups_memory = "the groups of a join";
+constexpr const char* what_groups = "the groups of a join";
 
 struct Passing {
     std::vector<uint64_t> any, all;
@@ -76,7 +76,7 @@ kernels::GroupRows FilteredJoin::selected(const Selection& selection, size_t t, 
 AliveGroups FilteredJoin::find_alive(const Selection& selection) const {
     AliveGroups alive;
     for (size_t t = 0; t < join.tables().size(); t++) {
-        Buffer<uint8_t>& groups = alive.emplace_back(context.memory(), groups_memory, table(t).groups());
+        Buffer<uint8_t>& groups = alive.emplace_back(context.memory(), what_groups, table(t).groups());
         const uint64_t steps = table(t).rows;
         for_ranges(team, groups.size(), steps, [&](uint64_t begin, uint64_t end, int) {
             for (uint64_t g = begin; g < end; g++) {
@@ -89,7 +89,7 @@ AliveGroups FilteredJoin::find_alive(const Selection& selection) const {
     const auto semi_join = [&](size_t from, size_t e) {
         const GroupedTable::Edge& edge = table(from).edges[e];
         const GroupedTable::Edge& back = table(edge.neighbour).edges[edge.reverse];
-        Buffer<uint8_t> keys(context.memory(), groups_memory, edge.keys, uint8_t{0});
+        Buffer<uint8_t> keys(context.memory(), what_groups, edge.keys, uint8_t{0});
         const Buffer<uint8_t>& source = alive[from];
         Buffer<uint8_t>& target = alive[edge.neighbour];
         context.for_each(source.size(), 1, [&](uint64_t g) { keys[edge.key[g]] |= source[g]; });

@@ -8,7 +8,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* sketch_memory = "a sketch of the rows of a join";
+constexpr const char* what_sketch = "a sketch of the rows of a join";
 
 using Value = Spectrum::Value;
 using kernels::RowSpectra;
@@ -77,13 +77,13 @@ FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, con
                                                  uint64_t seed) const {
     MemoryBudget& memory = filtered_.context.memory();
     const uint32_t k = TensorSketch::checked_size(size);
-    Sketch sketch{Frequencies(k), RootsOfUnity(k, filtered_.context), {}, Buffer<Value>(memory, sketch_memory)};
+    Sketch sketch{Frequencies(k), RootsOfUnity(k, filtered_.context), {}, Buffer<Value>(memory, what_sketch)};
     uint64_t rows = 0;
     for (size_t t = 0; t < filtered_.tables(); t++) {
         const GroupedTable& grouped = filtered_.table(t);
         rows += grouped.rows;
         const SketchHash hash(seed, t);
-        Buffer<uint32_t>& buckets = sketch.buckets.emplace_back(memory, sketch_memory, grouped.rows, uint32_t{0});
+        Buffer<uint32_t>& buckets = sketch.buckets.emplace_back(memory, what_sketch, grouped.rows, uint32_t{0});
         if (t >= filtered_.join.relations()) continue; // a bag's row follows from those of the tables in it
         filtered_.for_each_alive(alive, t, 20 * grouped.rows, [&](uint64_t g, int) {
             for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
@@ -127,7 +127,7 @@ void FilteredSketch::add_norms(const Selection& selection, const std::vector<Fil
     Sketch sketch = hash_rows(selection, alive, size, seed);
     std::vector<Buffer<Value>> partial; // by table: the sums of the queries so far, where there are several blocks
     for (size_t t = 0; t < norms.size() && blocks.size() > 1; t++)
-        partial.emplace_back(filtered_.context.memory(), sketch_memory, norms[t] ? filtered_.table(t).rows : 0);
+        partial.emplace_back(filtered_.context.memory(), what_sketch, norms[t] ? filtered_.table(t).rows : 0);
     for (uint64_t block = 0; block < sketch.frequencies.blocks() && !blocks.empty(); block++) {
         filtered_.context.progress("sketching", block, sketch.frequencies.blocks());
         for_ranges(filtered_.team, sketch.powers.size(), 20 * sketch.powers.size(),

@@ -42,11 +42,11 @@ class RowClasses {
         : table_(table),
           team_(team),
           context_(context),
-          first_group_(context.memory(), classes_memory),
-          first_class_(context.memory(), classes_memory),
-          run_of_group_(context.memory(), classes_memory),
-          of_row_(context.memory(), classes_memory, table.rows),
-          group_(context.memory(), classes_memory) {
+          first_group_(context.memory(), what_classes),
+          first_class_(context.memory(), what_classes),
+          run_of_group_(context.memory(), what_classes),
+          of_row_(context.memory(), what_classes, table.rows),
+          group_(context.memory(), what_classes) {
         const auto begins_run = [&](uint64_t g) {
             return g == 0 || std::any_of(table.edges.begin(), table.edges.end(), [&](const GroupedTable::Edge& edge) {
                        return edge.key[g] != edge.key[g - 1];
@@ -66,7 +66,7 @@ class RowClasses {
                       static_cast<uint32_t>(run));
             context.worked(end - begin);
         }
-        number(Buffer<uint32_t>(context.memory(), classes_memory, runs(), 1));
+        number(Buffer<uint32_t>(context.memory(), what_classes, runs(), 1));
     }
 
     uint64_t count() const { return group_.size(); }
@@ -93,9 +93,9 @@ class RowClasses {
     Refinement refine(const LeafBits& leaves) {
         constexpr uint64_t steps_of_row = 50;
         MemoryBudget& memory = context_.memory();
-        Buffer<uint32_t> next(memory, classes_memory, of_row_.size()), counts(memory, classes_memory, runs());
-        Refinement result{Buffer<uint32_t>(memory, classes_memory, count() + 1, 0),
-                          {leaves.words, Buffer<uint64_t>(memory, classes_memory)},
+        Buffer<uint32_t> next(memory, what_classes, of_row_.size()), counts(memory, what_classes, runs());
+        Refinement result{Buffer<uint32_t>(memory, what_classes, count() + 1, 0),
+                          {leaves.words, Buffer<uint64_t>(memory, what_classes)},
                           false};
         const uint64_t before = count();
         const auto is_long = [&](uint64_t run) {
@@ -133,7 +133,7 @@ class RowClasses {
     static uint64_t scratch_bytes(uint64_t rows, size_t words) { return rows * (2 * words + 3) * sizeof(uint64_t); }
 
   private:
-    static constexpr const char* classes_memory = "rows by class";
+    static constexpr const char* what_classes = "rows by class";
 
     static constexpr RowId max_sorted = 1 << 16;
 

@@ -37,13 +37,13 @@ class SubJoin {
           weights_(weights),
           held_{filtered.value_table},
           classes_(filtered.tables()),
-          residuals_(filtered.context.memory(), residuals_memory),
-          centers_(filtered.context.memory(), residuals_memory) {
+          residuals_(filtered.context.memory(), what_residuals),
+          centers_(filtered.context.memory(), what_residuals) {
         auto& classes = classes_[filtered_.value_table];
         classes =
             std::make_unique<RowClasses>(filtered_.table(filtered_.value_table), filtered_.team, filtered_.context);
         centers_ = find_centers();
-        Buffer<uint32_t>& cells = columns_.emplace_back(filtered_.context.memory(), residuals_memory, classes->count());
+        Buffer<uint32_t>& cells = columns_.emplace_back(filtered_.context.memory(), what_residuals, classes->count());
         std::iota(cells.begin(), cells.end(), 0);
         residuals_.resize(cells.size());
         std::copy(centers_.begin(), centers_.end(), residuals_.begin());
@@ -89,7 +89,7 @@ class SubJoin {
     uint64_t bytes() const { return bytes(cells(), held_.size()); }
 
   private:
-    static constexpr const char* residuals_memory = "residuals by cell of a sub-join";
+    static constexpr const char* what_residuals = "residuals by cell of a sub-join";
 
     // Which classes stand in a cell in the place of one: items[first[i]] … items[first[i + 1] − 1], or these numbers
     // themselves where there are no items.
@@ -146,7 +146,7 @@ class SubJoin {
         const GroupedTable::Edge& edge = table.edges[e];
         const GroupedTable::Edge& back = filtered_.table(edge.neighbour).edges[edge.reverse];
         classes_[t] = std::make_unique<RowClasses>(table, filtered_.team, filtered_.context);
-        Buffer<uint32_t> first(memory, residuals_memory), items(memory, residuals_memory);
+        Buffer<uint32_t> first(memory, what_residuals), items(memory, what_residuals);
         filtered_.context.for_each(edge.keys, 2, [&](uint64_t key) {
             first.push_back(static_cast<uint32_t>(items.size()));
             for (RowId i = edge.first[key]; i < edge.first[key + 1]; i++)
@@ -156,7 +156,7 @@ class SubJoin {
         const size_t met = column_of(edge.neighbour);
         const RowClasses& met_classes = *classes_[edge.neighbour];
         held_.push_back(t);
-        columns_.emplace_back(memory, residuals_memory);
+        columns_.emplace_back(memory, what_residuals);
         return multiply(
             {first.data(), items.data()},
             [&](uint64_t cell) { return back.key[met_classes.group(columns_[met][cell])]; }, held_.size() - 1, limits);
@@ -164,7 +164,7 @@ class SubJoin {
     LeafBits bits_of_rows(const std::vector<Leaf>& leaves, size_t t) const {
         const size_t words = (leaves.size() + 63) / 64;
         LeafBits result{
-            words, Buffer<uint64_t>(filtered_.context.memory(), residuals_memory, filtered_.table(t).rows * words, 0)};
+            words, Buffer<uint64_t>(filtered_.context.memory(), what_residuals, filtered_.table(t).rows * words, 0)};
         for (size_t l = 0; l < leaves.size(); l++) {
             const RowSubset& rows = *leaves[l].rows[t];
             const uint64_t count = rows.all ? filtered_.table(t).rows : rows.rows.size();
@@ -212,8 +212,8 @@ class SubJoin {
     Buffer<double> find_centers() const {
         const RowClasses& classes = *classes_[filtered_.value_table];
         const GroupedTable& table = filtered_.table(filtered_.value_table);
-        Buffer<double> centers(filtered_.context.memory(), residuals_memory, classes.count(), 0.0);
-        Buffer<uint32_t> counts(filtered_.context.memory(), residuals_memory, classes.count(), 0);
+        Buffer<double> centers(filtered_.context.memory(), what_residuals, classes.count(), 0.0);
+        Buffer<uint32_t> counts(filtered_.context.memory(), what_residuals, classes.count(), 0);
         filtered_.context.for_each(table.rows, 1, [&](uint64_t row) {
             if (weights_ && weights_[row] == 0) return;
             const uint32_t number = classes.of(static_cast<RowId>(row));
@@ -226,7 +226,7 @@ class SubJoin {
         return centers;
     }
     void move_centers(const Buffer<uint32_t>& first) {
-        Buffer<double> moved = find_centers(), shift(filtered_.context.memory(), residuals_memory, moved.size());
+        Buffer<double> moved = find_centers(), shift(filtered_.context.memory(), what_residuals, moved.size());
         filtered_.context.for_each(centers_.size(), 1, [&](uint64_t old) {
             for (uint32_t i = first[old]; i < first[old + 1]; i++) shift[i] = moved[i] - centers_[old];
         });

@@ -6,22 +6,22 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* sums_memory = "sums over a sub-join";
+constexpr const char* what_sums = "sums over a sub-join";
 constexpr uint64_t steps_of_row = 3, steps_of_key = 10;
 constexpr size_t none = SIZE_MAX;
 
 } // namespace
 
 SubJoinSums::OfTable::OfTable(MemoryBudget& memory)
-    : weights(memory, sums_memory),
-      moments(memory, sums_memory),
-      factors(memory, sums_memory),
-      found(memory, sums_memory),
-      up(memory, sums_memory),
-      down(memory, sums_memory) {}
+    : weights(memory, what_sums),
+      moments(memory, what_sums),
+      factors(memory, what_sums),
+      found(memory, what_sums),
+      up(memory, what_sums),
+      down(memory, what_sums) {}
 
 SubJoinSums::SubJoinSums(const SubJoin& sub_join)
-    : sub_join_(sub_join), partial_(filtered().context.memory(), sums_memory) {
+    : sub_join_(sub_join), partial_(filtered().context.memory(), what_sums) {
     update();
 }
 
@@ -267,7 +267,7 @@ void SubJoinSums::add_chunks(size_t column) {
 void SubJoinSums::sum_cells() {
     const Chunk::Classes& last = chunks_.back().classes.back();
     partial_.resize(last.at + last.count());
-    WorkerContexts contexts(filtered().context, filtered().team.size(), 0, sums_memory);
+    WorkerContexts contexts(filtered().context, filtered().team.size(), 0, what_sums);
     filtered().team.for_each(
         chunks_.size(),
         [&](size_t i, int worker) {

@@ -12,7 +12,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* bag_memory = "a bag of a cyclic join";
+constexpr const char* what_bag = "a bag of a cyclic join";
 
 double log_size(uint64_t rows) {
     return std::log(std::max<uint64_t>(rows, 1));
@@ -141,7 +141,7 @@ class BagBuilder {
             std::copy_if(order.begin(), order.end(), std::back_inserter(ordered), [&](int attribute) {
                 return std::binary_search(parts.attributes[p].begin(), parts.attributes[p].end(), attribute);
             });
-            Buffer<RowId>& of_rows = tuples.emplace_back(memory_, bag_memory);
+            Buffer<RowId>& of_rows = tuples.emplace_back(memory_, what_bag);
             relations.push_back(
                 project_to(parts.tables[p], std::move(ordered), parts.numbered[p] ? &of_rows : nullptr));
         }
@@ -164,9 +164,9 @@ class BagBuilder {
         Table made;
         made.name = "bag of ";
         for (int number : bag.tables) made.name += (number == bag.tables.front() ? "" : ", ") + tables_[number].name;
-        for (int attribute : order) made.keys.push_back({attribute, Buffer<Key>(memory_, bag_memory)});
+        for (int attribute : order) made.keys.push_back({attribute, Buffer<Key>(memory_, what_bag)});
         std::vector<Buffer<RowId>> rows;
-        for (size_t r = 0; r < relations.size(); r++) rows.emplace_back(memory_, bag_memory);
+        for (size_t r = 0; r < relations.size(); r++) rows.emplace_back(memory_, what_bag);
 
         std::vector<Buffer<Key>*> columns;
         for (KeyColumn& key : made.keys) columns.push_back(asked_for_.count(key.attribute) ? &key.values : nullptr);

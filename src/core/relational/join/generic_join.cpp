@@ -10,11 +10,11 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* sorted_keys_memory = "the sorted keys of a cyclic join";
+constexpr const char* what_sorted_keys = "the sorted keys of a cyclic join";
 constexpr RowId none = UINT32_MAX; // greater than the number of any tuple
 
 Buffer<RowId> complete_rows(const KeyColumns& columns, const RowMask& mask, RunContext& context) {
-    Buffer<RowId> rows(context.memory(), sorted_keys_memory);
+    Buffer<RowId> rows(context.memory(), what_sorted_keys);
     rows.reserve(count_kept(mask));
     context.for_each(mask.size(), 1, [&](uint64_t row) {
         bool complete = mask[row] != 0;
@@ -41,9 +41,9 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
     KeyColumns columns;
     for (int attribute : attributes) columns.push_back(&key_column(table, attribute));
     Buffer<RowId> rows = complete_rows(columns, mask, context);
-    sort_rows(rows, columns, sorted_keys_memory, context);
+    sort_rows(rows, columns, what_sorted_keys, context);
     if (tuples) {
-        *tuples = Buffer<RowId>(context.memory(), sorted_keys_memory, table.rows);
+        *tuples = Buffer<RowId>(context.memory(), what_sorted_keys, table.rows);
         context.for_each(table.rows, 1, [&](uint64_t row) { (*tuples)[row] = none; });
     }
     // Keeps the first row of each run of equal ones.
@@ -61,7 +61,7 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
         });
     SortedRelation sorted{std::move(attributes), {}, distinct, 0};
     for (const Buffer<Key>* column : columns) {
-        Buffer<Key>& values = sorted.columns.emplace_back(context.memory(), sorted_keys_memory, distinct);
+        Buffer<Key>& values = sorted.columns.emplace_back(context.memory(), what_sorted_keys, distinct);
         context.for_each(distinct, 1, [&](uint64_t i) { values[i] = (*column)[rows[i]]; });
     }
     const Key* const last = sorted.columns.back().data();
@@ -109,7 +109,7 @@ GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<S
     uint64_t last_end = 0; // of the last attribute's values
     for (size_t r = 0; r < relations.size(); r++) {
         ranges_.push_back({0, static_cast<RowId>(relations[r].rows)});
-        last_.push_back({Buffer<RowId>(context.memory(), sorted_keys_memory), {}});
+        last_.push_back({Buffer<RowId>(context.memory(), what_sorted_keys), {}});
         for (size_t level = 0; level < relations[r].attributes.size(); level++) {
             const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
             depths_[at - attributes.begin()].push_back({r, relations[r].columns[level].data(), {}, 0, 0});
@@ -125,7 +125,7 @@ GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<S
         const uint64_t max_keys = std::max(min_keys, max_keys_per_row * relations[participant.relation].rows);
         if (depths_.back().size() > 1 && last_end <= max_keys &&
             last_end * sizeof(RowId) <= context.memory().left() / part_of_memory)
-            last.by_key = Buffer<RowId>(context.memory(), sorted_keys_memory, last_end, RowId{0});
+            last.by_key = Buffer<RowId>(context.memory(), what_sorted_keys, last_end, RowId{0});
     }
 }
 

@@ -8,7 +8,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* group_keys_memory = "the keys of a join by group";
+constexpr const char* what_group_keys = "the keys of a join by group";
 
 class Grouper {
   public:
@@ -18,7 +18,7 @@ class Grouper {
         const std::vector<int> neighbours = join_.tree().neighbours(table);
         GroupedTable grouped{join_.tables()[table].rows,
                              sort(table, neighbours),
-                             Buffer<RowId>(memory_, group_keys_memory),
+                             Buffer<RowId>(memory_, what_group_keys),
                              {},
                              Buffer<uint64_t>(memory_, "the contents of a join's rows")};
         find_groups(table, neighbours, grouped);
@@ -38,11 +38,11 @@ class Grouper {
 
     // Sorts the rows by one separator after another. Returns nothing where they are so by themselves.
     Buffer<RowId> sort(size_t table, const std::vector<int>& neighbours) {
-        Buffer<RowId> order(memory_, group_keys_memory, join_.tables()[table].rows);
+        Buffer<RowId> order(memory_, what_group_keys, join_.tables()[table].rows);
         std::iota(order.begin(), order.end(), RowId{0});
         KeyColumns columns;
         for (const int neighbour : neighbours) columns.push_back(&join_.keys(table, neighbour));
-        sort_rows(order, columns, group_keys_memory, context_);
+        sort_rows(order, columns, what_group_keys, context_);
         if (std::is_sorted(order.begin(), order.end())) order.clear();
         return order;
     }
@@ -64,9 +64,9 @@ class Grouper {
         const std::vector<int> back = join_.tree().neighbours(neighbour);
         const auto reverse = std::find(back.begin(), back.end(), table) - back.begin();
         const Buffer<Key>& keys = join_.keys(table, neighbour);
-        Buffer<Key> key(memory_, group_keys_memory, grouped.groups());
+        Buffer<Key> key(memory_, what_group_keys, grouped.groups());
         context_.for_each(key.size(), 1, [&](uint64_t g) { key[g] = keys[row_at(grouped.order, grouped.first[g])]; });
-        RowGroups groups = group_rows(key, join_.key_count(table, neighbour), group_keys_memory, context_);
+        RowGroups groups = group_rows(key, join_.key_count(table, neighbour), what_group_keys, context_);
         if (std::is_sorted(key.begin(), key.end())) groups.rows.clear();
         return {static_cast<size_t>(neighbour), static_cast<size_t>(reverse), groups.count(), std::move(key),
                 std::move(groups.first),        std::move(groups.rows)};
@@ -88,7 +88,7 @@ GroupedJoin::GroupedJoin(const Join& join, RunContext& context)
 
 void GroupedJoin::keep_rows(size_t table, const Buffer<RowId>& kept, RunContext& context) {
     GroupedTable& grouped = tables_[table];
-    Buffer<RowId> order(context.memory(), group_keys_memory, kept.size());
+    Buffer<RowId> order(context.memory(), what_group_keys, kept.size());
     size_t group = 0;
     context.for_each(kept.size(), 1, [&](uint64_t i) {
         while (grouped.first[group] <= kept[i]) grouped.first[group++] = static_cast<RowId>(i);

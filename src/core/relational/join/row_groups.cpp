@@ -9,7 +9,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* row_groups_memory = "the row groups of a join";
+constexpr const char* what_row_groups = "the row groups of a join";
 constexpr int digit_bits = 11;
 constexpr size_t digits = size_t{1} << digit_bits;
 
@@ -27,8 +27,8 @@ void sort_by_digit(Buffer<RowId>& rows, Buffer<RowId>& spare, const Buffer<Key>&
 
 } // namespace
 
-void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* row_groups_memory, RunContext& context) {
-    Buffer<RowId> spare(context.memory(), row_groups_memory, rows.size());
+void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what_row_groups, RunContext& context) {
+    Buffer<RowId> spare(context.memory(), what_row_groups, rows.size());
     for (size_t c = columns.size(); c-- > 0;) {
         const Buffer<Key>& column = *columns[c];
         Key varying = 0;
@@ -39,9 +39,9 @@ void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* row_g
 }
 
 // Sorts by counting, shifted by one key: placing the rows moves each bound to where the next group begins.
-RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* row_groups_memory, RunContext& context) {
-    RowGroups groups{Buffer<RowId>(context.memory(), row_groups_memory, keys.size()),
-                     Buffer<RowId>(context.memory(), row_groups_memory, count + 2, RowId{0})};
+RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what_row_groups, RunContext& context) {
+    RowGroups groups{Buffer<RowId>(context.memory(), what_row_groups, keys.size()),
+                     Buffer<RowId>(context.memory(), what_row_groups, count + 2, RowId{0})};
     context.for_each(keys.size(), 1, [&](uint64_t row) { groups.first[size_t{keys[row]} + 2]++; });
     std::partial_sum(groups.first.begin(), groups.first.end(), groups.first.begin());
     context.for_each(keys.size(), 1, [&](uint64_t row) {
@@ -55,9 +55,9 @@ RowGroups group_rows(const Join& join, int table, RunContext& context) {
     const uint64_t rows = join.tables()[table].rows;
     std::vector<const Key*> keys;
     for (int neighbour : join.tree().neighbours(table)) keys.push_back(join.keys(table, neighbour).data());
-    Buffer<Key> group_of(context.memory(), row_groups_memory, rows);
-    Buffer<RowId> first_rows(context.memory(), row_groups_memory); // of the groups so far
-    HashIndex index(context.memory(), row_groups_memory);
+    Buffer<Key> group_of(context.memory(), what_row_groups, rows);
+    Buffer<RowId> first_rows(context.memory(), what_row_groups); // of the groups so far
+    HashIndex index(context.memory(), what_row_groups);
     context.for_each(rows, 1, [&](uint64_t row) {
         uint64_t hash = 0;
         for (const Key* key : keys) hash = mix64(hash ^ key[row]);
@@ -68,7 +68,7 @@ RowGroups group_rows(const Join& join, int table, RunContext& context) {
         });
         if (group_of[row] == next) first_rows.push_back(static_cast<RowId>(row));
     });
-    return group_rows(group_of, first_rows.size(), row_groups_memory, context);
+    return group_rows(group_of, first_rows.size(), what_row_groups, context);
 }
 
 Join join_of_groups(const Join& join, const std::vector<const RowGroups*>& groups, RunContext& context) {
@@ -79,7 +79,7 @@ Join join_of_groups(const Join& join, const std::vector<const RowGroups*>& group
         table.rows = groups[t]->count();
         for (int neighbour : join.tree().neighbours(t)) {
             const Buffer<Key>& keys = join.keys(t, neighbour);
-            Buffer<Key> values(context.memory(), row_groups_memory, table.rows);
+            Buffer<Key> values(context.memory(), what_row_groups, table.rows);
             for (uint64_t g = 0; g < table.rows; g++) values[g] = keys[groups[t]->rows[groups[t]->first[g]]];
             // An edge of the join tree is named by its lower end.
             const int attribute = neighbour == join.tree().nodes[t].parent ? static_cast<int>(t) : neighbour;

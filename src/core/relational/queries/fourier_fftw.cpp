@@ -20,7 +20,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* transform_memory = "a Fourier transform";
+constexpr const char* what_transform = "a Fourier transform";
 
 constinit std::mutex planner; // FFTW's planner is one for the process
 
@@ -62,11 +62,11 @@ struct FourierTransform::Plan {
 };
 
 FourierTransform::FourierTransform(uint32_t size, MemoryBudget& memory)
-    : input_(memory, transform_memory, size),
-      output_(memory, transform_memory, size / 2 + 1),
-      plan_bytes_(memory, transform_memory) {
+    : input_(memory, what_transform, size),
+      output_(memory, what_transform, size / 2 + 1),
+      plan_bytes_(memory, what_transform) {
     // Memory that is refused is refused here, before FFTW asks for it.
-    Buffer<char>(memory, transform_memory, planning_bytes(size)).clear();
+    Buffer<char>(memory, what_transform, planning_bytes(size)).clear();
     plan_bytes_.grow(held_bytes(size));
     plan_ = std::make_unique<Plan>(size, input_.data(), output_.data());
 }

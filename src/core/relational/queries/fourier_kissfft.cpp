@@ -8,7 +8,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* transform_memory = "a Fourier transform";
+constexpr const char* what_transform = "a Fourier transform";
 
 // Roots of unity, a copy of the numbers where the size is not a multiple of four, and room for a prime factor.
 constexpr uint64_t plan_bytes(uint64_t size) {
@@ -22,9 +22,9 @@ struct FourierTransform::Plan {
 };
 
 FourierTransform::FourierTransform(uint32_t size, MemoryBudget& memory)
-    : input_(memory, transform_memory, size, 0.0),
-      output_(memory, transform_memory, size / 2 + 1),
-      plan_bytes_(memory, transform_memory, plan_bytes(size)),
+    : input_(memory, what_transform, size, 0.0),
+      output_(memory, what_transform, size / 2 + 1),
+      plan_bytes_(memory, what_transform, plan_bytes(size)),
       plan_(std::make_unique<Plan>()) {
     run(); // prepares what kissfft keeps for a size
 }

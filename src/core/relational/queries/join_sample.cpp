@@ -10,7 +10,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* sample_memory = "a sample of a join's rows";
+constexpr const char* what_sample = "a sample of a join's rows";
 constexpr uint64_t rank_work = 5;     // units of work of drawing a rank
 constexpr uint64_t piece_rows = 4096; // whose rows of a table one thread finds at a time
 
@@ -43,7 +43,7 @@ void remove_equal(Buffer<WideCount>& ranks) {
 
 // The next n ranks, ascending, each once.
 Buffer<WideCount> sorted_ranks(Ranks& ranks, uint64_t n, RunContext& context) {
-    Buffer<WideCount> drawn(context.memory(), sample_memory, n);
+    Buffer<WideCount> drawn(context.memory(), what_sample, n);
     context.for_each(n, rank_work, [&](uint64_t i) { drawn[i] = ranks.next(); });
     std::sort(drawn.begin(), drawn.end(), [&](WideCount a, WideCount b) {
         context.worked(1);
@@ -74,7 +74,7 @@ Buffer<WideCount> distinct_ranks(WideCount count, uint64_t n, uint64_t seed, uin
 
 // The ranks below `excluded.size()` + n that are not excluded.
 Buffer<WideCount> other_ranks(const Buffer<WideCount>& excluded, uint64_t n, RunContext& context) {
-    Buffer<WideCount> ranks(context.memory(), sample_memory, n);
+    Buffer<WideCount> ranks(context.memory(), what_sample, n);
     uint64_t passed = 0;
     context.for_each(n, 1, [&](uint64_t i) {
         while (passed < excluded.size() && excluded[passed] == i + passed) passed++;
@@ -142,12 +142,12 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
     if (rows > max_rows)
         throw Error(ErrorCode::limit_exceeded,
                     format("a sample of %" PRIu64 " rows, at most %" PRIu64 " can be drawn", rows, max_rows));
-    context_.memory().require(bytes(rows), sample_memory);
+    context_.memory().require(bytes(rows), what_sample);
     context_.progress("sampling the join", 0, 0);
     Buffer<WideCount> rest = draw_ranks(count_, rows, seed, stream, context_);
     JoinRows sample{rows, {}};
     for (size_t t = 0; t < join_.tables().size(); t++)
-        sample.row_ids.emplace_back(context_.memory(), sample_memory, rows);
+        sample.row_ids.emplace_back(context_.memory(), what_sample, rows);
     if (rows == 0) return sample;
     ThreadTeam team(context_, static_cast<int>(1 + rows / piece_rows / 4)); // few rows are not worth a thread
     for (int table : query_.tree().order) place(table, rest, sample.row_ids, team);
@@ -161,9 +161,9 @@ RowGroups JoinSampler::groups_of(int table) const {
     MemoryBudget& memory = context_.memory();
     const int parent = query_.tree().nodes[table].parent;
     if (parent >= 0)
-        return group_rows(join_.keys(table, parent), join_.key_count(table, parent), sample_memory, context_);
+        return group_rows(join_.keys(table, parent), join_.key_count(table, parent), what_sample, context_);
     const uint64_t rows = join_.tables()[table].rows;
-    RowGroups all{Buffer<RowId>(memory, sample_memory, rows), Buffer<RowId>(memory, sample_memory, 2)};
+    RowGroups all{Buffer<RowId>(memory, what_sample, rows), Buffer<RowId>(memory, what_sample, 2)};
     std::iota(all.rows.begin(), all.rows.end(), RowId{0});
     all.first[0] = 0;
     all.first[1] = static_cast<RowId>(rows);
@@ -188,7 +188,7 @@ WideCount JoinSampler::rows_of(int table, RowId row) const {
 
 // Sorts the groups with this mark, and counts up to the end of each of their rows.
 Buffer<WideCount> JoinSampler::count_up(int table, RowGroups& groups, const RowMask& marks) const {
-    Buffer<WideCount> ends(context_.memory(), sample_memory, groups.rows.size());
+    Buffer<WideCount> ends(context_.memory(), what_sample, groups.rows.size());
     context_.for_each(groups.count(), 1, [&](uint64_t group) {
         if (!marks[group]) return;
         sort_by_content(table, groups, group);
@@ -212,7 +212,7 @@ void JoinSampler::place(int table, Buffer<WideCount>& rest, std::vector<Buffer<R
         return keys ? keys[rows[i]] : 0;
     };
     RowGroups groups = groups_of(table);
-    RowMask is_met(context_.memory(), sample_memory, groups.count(), uint8_t{0});
+    RowMask is_met(context_.memory(), what_sample, groups.count(), uint8_t{0});
     context_.for_each(rest.size(), 1, [&](uint64_t i) { is_met[group_of(i)] = 1; });
     const Buffer<WideCount> ends = count_up(table, groups, is_met);
 

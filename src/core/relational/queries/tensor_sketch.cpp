@@ -9,7 +9,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* sketch_memory = "a tensor sketch";
+constexpr const char* what_sketch = "a tensor sketch";
 
 // A transform cannot be interrupted: this one takes some 30 ms.
 constexpr uint32_t longest_transform = 1 << 20;
@@ -67,7 +67,7 @@ struct TensorSketch::TransformedGroups {
     TransformedGroups(const HashedRows& hashed, uint64_t min_rows, const Frequencies& frequencies, MemoryBudget& memory)
         : numbers(memory, "the row groups of a join", hashed.groups().count(), not_transformed),
           groups(memory, "the row groups of a join"),
-          spectra(memory, sketch_memory) {
+          spectra(memory, what_sketch) {
         for (uint64_t group = 0; group < numbers.size(); group++) {
             if (hashed.groups().size(group) < min_rows) continue;
             numbers[group] = static_cast<uint32_t>(groups.size());
@@ -178,7 +178,7 @@ std::vector<TensorSketch::TransformedGroups> TensorSketch::transform_groups(cons
     if (std::all_of(transforms.begin(), transforms.end(), is_empty)) return transforms;
     std::vector<FourierTransform> fourier = one_for_each_thread();
     ThreadTeam team(context_, static_cast<int>(fourier.size()));
-    WorkerContexts contexts(context_, team.size(), 0, sketch_memory);
+    WorkerContexts contexts(context_, team.size(), 0, what_sketch);
     for (size_t t = 0; t < tables_.size(); t++) {
         TransformedGroups& chosen = transforms[t];
         ColumnFactors<SumProduct>{factors}.visit(t, [&](auto&& phi) {
@@ -195,8 +195,8 @@ std::vector<TensorSketch::TransformedGroups> TensorSketch::transform_groups(cons
 
 double TensorSketch::squared_norm(const Factors& factors) {
     const std::vector<TransformedGroups> transforms = transform_groups(factors);
-    WorkerContexts contexts(context_, team_.size(), query_bytes(), sketch_memory);
-    Buffer<double> norms(context_.memory(), sketch_memory, frequencies_.blocks());
+    WorkerContexts contexts(context_, team_.size(), query_bytes(), what_sketch);
+    Buffer<double> norms(context_.memory(), what_sketch, frequencies_.blocks());
     std::atomic<uint64_t> done{0};
     context_.share_progress("sketching", 0, norms.size());
     team_.for_each(norms.size(), [&](size_t block, int worker) {

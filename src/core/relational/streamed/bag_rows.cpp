@@ -10,7 +10,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* keys_memory = "the keys of a cyclic join";
+constexpr const char* what_keys = "the keys of a cyclic join";
 constexpr uint64_t min_chunk_rows = 256, max_chunks = 256;
 
 } // namespace
@@ -75,7 +75,7 @@ void BagRows::add_table(int number, const HeldRows& rows) {
     if (table.rows > max_rows) refuse("a cyclic join of more than 2^32 rows");
     for (const auto& [column, attribute] : plan_.attributes[number]) {
         IntegerDictionary& dictionary = dictionaries_.try_emplace(attribute, context_.memory()).first->second;
-        Buffer<Key> keys(context_.memory(), keys_memory, table.rows);
+        Buffer<Key> keys(context_.memory(), what_keys, table.rows);
         Key* key = keys.data();
         for (const std::unique_ptr<RowBatch>& batch : rows) {
             const RowBatch::Column& from = batch->column(column);
@@ -95,7 +95,7 @@ void BagRows::clear() {
 
 uint64_t BagRows::number(int child) {
     const BagOrder::NumberedEdge& edge = order_.numbered(child);
-    Buffer<RowId> numbers(context_.memory(), keys_memory);
+    Buffer<RowId> numbers(context_.memory(), what_keys);
     SortedRelation relation = sorted_relation(*edge.bag, edge.table, context_, &numbers);
     const uint64_t count = relation.rows;
     numbered_.insert_or_assign(child, std::pair(std::move(relation), std::move(numbers)));
@@ -104,7 +104,7 @@ uint64_t BagRows::number(int child) {
 
 SortedRelation BagRows::sorted_relation(const StreamedBag& bag, int table, RunContext& context,
                                         Buffer<RowId>* numbers) const {
-    const RowMask all(context.memory(), keys_memory, tables_[table].rows, uint8_t{1});
+    const RowMask all(context.memory(), what_keys, tables_[table].rows, uint8_t{1});
     return project(tables_[table], all, order_.attributes_in(table, order_.attributes(bag)), context, numbers);
 }
 
@@ -125,7 +125,7 @@ BagJoin BagRows::join_of(const StreamedBag& bag) {
         if (is_child) numbered_.erase(table);
     }
     ThreadTeam team(context_, static_cast<int>(to_sort.size()));
-    WorkerContexts contexts(context_, team.size(), 0, keys_memory);
+    WorkerContexts contexts(context_, team.size(), 0, what_keys);
     const auto sort = [&](size_t i, int worker) {
         contexts.run(worker, [&](RunContext& context) {
             relations[to_sort[i]] = sorted_relation(bag, tables[to_sort[i]], context);
@@ -183,7 +183,7 @@ int BagJoin::relation_with(const StreamedChild& child) const {
 
 Buffer<uint32_t> BagJoin::entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
                                      RunContext& context) const {
-    Buffer<uint32_t> entries(context.memory(), keys_memory, relation.rows);
+    Buffer<uint32_t> entries(context.memory(), what_keys, relation.rows);
     if (message.is_numbered()) {
         context.for_each(relation.rows, 1, [&](uint64_t row) {
             const auto number = static_cast<uint32_t>(row);

@@ -4,7 +4,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* messages_memory = "the messages of a join";
+constexpr const char* what_messages = "the messages of a join";
 constexpr uint64_t min_slots = 256, cached_slots = uint64_t{1} << 15;
 constexpr uint64_t max_entries = uint64_t{1} << 31;
 
@@ -34,7 +34,7 @@ MessageLayout::MessageLayout(const StreamedPlan& plan, int table, bool numbered)
 }
 
 KeyBatch::KeyBatch(size_t key_words, MemoryBudget& memory)
-    : words(key_words), keys(memory, messages_memory, key_words * RowBatch::max_rows) {}
+    : words(key_words), keys(memory, what_messages, key_words * RowBatch::max_rows) {}
 
 void KeyBatch::hash() {
     if (words == 1)
@@ -45,10 +45,10 @@ void KeyBatch::hash() {
 
 Message::Message(MessageLayout layout, MemoryBudget& memory)
     : layout_(std::move(layout)),
-      entries_(memory, messages_memory),
-      slots_(memory, messages_memory, min_slots, uint64_t{0}),
+      entries_(memory, what_messages),
+      slots_(memory, what_messages, min_slots, uint64_t{0}),
       mask_(min_slots - 1),
-      next_(memory, messages_memory),
+      next_(memory, what_messages),
       null_entry_(layout_.new_entry) {
     store_integer(null_entry_.data() + layout_.cells.front(), 1);
     for (size_t w = 0; w < layout_.null_words; w++) null_entry_[layout_.key_words + layout_.groups + w] = ~uint64_t{0};
@@ -91,7 +91,7 @@ void Message::prefetch(const uint32_t* hashes, uint32_t count) const {
 
 void Message::set_slots(uint64_t slots, RunContext& context) {
     Buffer<uint64_t> old = std::move(slots_);
-    slots_ = Buffer<uint64_t>(old.budget(), messages_memory, slots, uint64_t{0});
+    slots_ = Buffer<uint64_t>(old.budget(), what_messages, slots, uint64_t{0});
     mask_ = slots - 1;
     context.for_each(old.size(), 1, [&](uint64_t slot) {
         if (old[slot] == 0) return;
@@ -273,7 +273,7 @@ void Message::finish(RunContext& context) {
 // Frees as many slots as all entries need.
 void Message::clear_slots() {
     slots_.clear();
-    slots_ = Buffer<uint64_t>(next_.budget(), messages_memory, std::max(min_slots, std::bit_ceil(uint64_t{count_} * 2)),
+    slots_ = Buffer<uint64_t>(next_.budget(), what_messages, std::max(min_slots, std::bit_ceil(uint64_t{count_} * 2)),
                               uint64_t{0});
     mask_ = slots_.size() - 1;
 }
@@ -282,7 +282,7 @@ void Message::clear_slots() {
 void Message::chain_entries(RunContext& context) {
     const size_t words = layout_.key_words;
     clear_slots();
-    next_ = Buffer<uint32_t>(next_.budget(), messages_memory, count_, none);
+    next_ = Buffer<uint32_t>(next_.budget(), what_messages, count_, none);
     bool chained = false;
     std::array<uint32_t, prefetch_rows> hashes;
     for (uint32_t end = count_, begin = 0; end > 0; end = begin) {

@@ -4,7 +4,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* batch_memory = "a batch of rows";
+constexpr const char* what_batch = "a batch of rows";
 
 size_t decimals(const std::vector<StreamedType>& columns) {
     return static_cast<size_t>(std::count(columns.begin(), columns.end(), StreamedType::decimal));
@@ -13,9 +13,9 @@ size_t decimals(const std::vector<StreamedType>& columns) {
 } // namespace
 
 RowBatch::RowBatch(const std::vector<StreamedType>& columns, MemoryBudget& memory)
-    : words_(memory, batch_memory, columns.size() * max_rows, int64_t{0}),
-      mantissas_(memory, batch_memory, decimals(columns) * max_rows, __int128{0}),
-      nulls_(memory, batch_memory, columns.size() * max_rows, uint8_t{0}) {
+    : words_(memory, what_batch, columns.size() * max_rows, int64_t{0}),
+      mantissas_(memory, what_batch, decimals(columns) * max_rows, __int128{0}),
+      nulls_(memory, what_batch, columns.size() * max_rows, uint8_t{0}) {
     __int128* mantissas = mantissas_.data();
     for (size_t c = 0; c < columns.size(); c++) {
         const bool decimal = columns[c] == StreamedType::decimal;
