@@ -84,8 +84,8 @@ class SumScorer {
         const double ratio = deviations[place] / student, n = rows;
         // The mean square is the likeliest factor; two thirds of it cost 0.05 nats a row.
         constexpr double of_likeliest = 2.0 / 3;
-        const double min_factor = std::min(1.0, of_likeliest * squares / n);
-        const double factor = std::max(ratio * ratio, min_factor);
+        const double least = std::min(1.0, of_likeliest * squares / n);
+        const double factor = std::max(ratio * ratio, least);
         if (!(factor > 0 && std::isfinite(factor))) return 1;
         return std::pow(factor, n / (n + rows_of_half_trust));
     }
