@@ -109,7 +109,7 @@ CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options btml.json) (
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], btml.json) IS
-'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean, exemplar_objective, varying_noise and inference, the same in every row';
+'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel, exemplars, encoding, mean, exemplar_objective and varying_noise, the same in every row';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
 CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name, queries text,

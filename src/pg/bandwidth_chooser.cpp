@@ -68,13 +68,15 @@ double BandwidthChooser::choose(const kernel::Options& options, RunContext& cont
     std::string how = choice.kind == ScoreKind::kr ? "It has the least squared error of keys that the others predict"
                       : by_rule ? "Most keys equal another, so it is Silverman's rule, or the distance of neighbours"
                                 : "It has the largest likelihood of keys by the others' density";
-    if (choice.scored != options.kernel)
-        how += format(" with the kernel \"%s\", made as wide as this one must be to smooth alike",
-                      facts_of(choice.scored).name);
+    const bool by_another = choice.scored != options.kernel;
+    const std::string scored = facts_of(choice.scored).name;
+    if (by_another) how += " with the kernel \"" + scored + "\", made as wide as this one must be to smooth alike";
     if (weighted_) how += "; weights do not count in it";
     const std::string rounded = format("%.6g", choice.bandwidth); // so that it can be typed
     std::string hint = "bandwidth => " + rounded + " repeats it";
-    if (!by_rule) hint += format("; btml.select_bandwidth with score \"%s\" shows the curve", name_of(choice.kind));
+    if (!by_rule)
+        hint += format("; btml.select_bandwidth with score \"%s\"%s shows the curve", name_of(choice.kind),
+                       by_another ? (" and kernel \"" + scored + "\"").c_str() : "");
     notice("bandwidth " + rounded + " was chosen", how + ".", hint + ".");
     return std::strtod(rounded.c_str(), nullptr);
 }
