@@ -94,6 +94,10 @@ PERFORM btml.exemplars('SELECT n AS id, n + n / 2000 * 1000000 AS x FROM generat
     dissimilarity => 'exemplar.counted(int,int)', validation => 4000, max_candidates => 30, batch => 3, eta => 1000, racing => $1);
 RETURN nextval('exemplar.calls'); END $$;
 SELECT calls_of(true) < 0.7 * calls_of(false) AS fewer_calls;
+-- Utilities are measured against the same row with races and without.
+SELECT phantom, count(DISTINCT utility) AS utilities FROM unnest('{none,random}'::text[]) phantom, unnest('{t,f}'::bool[]) racing,
+    btml.exemplars('SELECT n AS id, n AS x FROM generate_series(1, 300) n', 3,
+    dissimilarity => 'exemplar.apart(int,int)', phantom => phantom, racing => racing) GROUP BY 1 ORDER BY 1;
 
 -- Samples: utilities are estimates with an error, and members add up.
 SELECT count(*), abs(sum(members) - 1000) < 1e-6 AS members, min(utility_std_error) > 0 AS std_error,

@@ -131,10 +131,11 @@ bool StreamGreedy::start() {
     context_.progress("preparing", 0, 0);
     validation_.finish();
     second_.finish();
-    if (options_.racing) large_rows_ = validation_.shuffle(context_);
     const PointSet& points = validation_.points();
     if (options_.is_gp()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
+    // The reference is a row by its place in the sample, so that it comes before places change.
+    if (options_.racing) large_rows_ = validation_.shuffle(context_);
     if (options_.objective == ObjectiveKind::information) {
         Point point = points[0];
         point.weight = 1;
