@@ -113,7 +113,8 @@ INSERT INTO model VALUES
     ('mse_sum', btml.boost_fit('boosting.sales', 'y', trees => 3, max_leaves => 8, criterion => 'mse_sum', max_bins => 0,
     features => '{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}')),
     ('tagged', btml.boost_fit('boosting.tagged', 'y', trees => 6, max_leaves => 8, holdout => 'held_out')),
-    ('left', btml.boost_fit('SELECT price, units, region, size, coalesce(kind::text, ''none'') AS kind, y FROM boosting.sale LEFT JOIN boosting.store USING (store) LEFT JOIN boosting.item USING (item)', 'y', trees => 6, max_leaves => 8, max_bins => 0));
+    ('left', btml.boost_fit('SELECT price, units, region, size, coalesce(kind::text, ''none'') AS kind, y FROM boosting.sale LEFT JOIN '
+        'boosting.store USING (store) LEFT JOIN boosting.item USING (item)', 'y', trees => 6, max_leaves => 8, max_bins => 0));
 CREATE TABLE flat_left AS SELECT id AS row_id, price, units, region, size, coalesce(kind::text, 'none') AS kind, y
     FROM sale LEFT JOIN store USING (store) LEFT JOIN item USING (item);
 
@@ -140,7 +141,8 @@ LANGUAGE sql AS $$
         FROM cell WHERE NOT categorical AND x IS NOT NULL
         WINDOW w AS (PARTITION BY node, position ORDER BY x::float8)),
     label AS (
-        SELECT *, (dense_rank() OVER (PARTITION BY node, position ORDER BY x) - 1)::int AS bit, count(*) OVER (PARTITION BY node, position) AS labels
+        SELECT *, (dense_rank() OVER (PARTITION BY node, position ORDER BY x) - 1)::int AS bit, count(*) OVER (PARTITION BY node,
+            position) AS labels
         FROM cell WHERE categorical AND x IS NOT NULL),
     subset AS (
         SELECT node, position, sum(n) AS n, sum(s) AS s, sum(u) AS u
@@ -160,7 +162,8 @@ LANGUAGE sql AS $$
         FROM candidate c JOIN best b USING (node) JOIN btml.trees(model) t ON t.tree = 0 AND t.node = c.node, params
         WHERE CASE criterion WHEN 'variance' THEN c.gain >= b.gain * (1 - 1e-9) ELSE c.mse <= b.mse * (1 + 1e-9) END GROUP BY c.node)
     SELECT count(*), count(*) FILTER (WHERE has_gain IS NOT TRUE), count(*) FILTER (WHERE f.feature IS DISTINCT FROM t.feature)
-    FROM btml.trees(model) t LEFT JOIN first USING (node) LEFT JOIN feature f USING (position) WHERE t.tree = 0 AND t.feature IS NOT NULL $$;
+    FROM btml.trees(model) t LEFT JOIN first USING (node) LEFT JOIN feature f USING (position) WHERE t.tree = 0 AND t.feature IS NOT
+        NULL $$;
 SELECT name, c.* FROM model, LATERAL check_splits(model, CASE name WHEN 'left' THEN 'flat_left' ELSE 'numbers' END::regclass) c
 WHERE name IN ('tree', 'tree l2', 'left', 'mse_sum') ORDER BY name;
 
@@ -183,15 +186,19 @@ SELECT o.options, c.* FROM (VALUES ('trees => 5'), ('trees => 5, max_bins => 0')
     options) c;
 -- Left joins, a filter on the nullable side, a cross join, a self-join, an expression that mixes tables.
 SELECT c.same_trees, source FROM (VALUES
-    ('SELECT price, region, size, kind, weight_kg, y FROM boosting.sale LEFT JOIN boosting.store USING (store) LEFT JOIN boosting.item USING (item)'),
+    ('SELECT price, region, size, kind, weight_kg, y FROM boosting.sale LEFT JOIN boosting.store USING (store) LEFT JOIN boosting.item '
+        'USING (item)'),
     ('SELECT price, region, size, y FROM boosting.sale LEFT JOIN boosting.store USING (store) WHERE size > 10'),
     ('SELECT price, region, size, y FROM boosting.store LEFT JOIN boosting.sale USING (store)'),
     ('SELECT price, tag, strength, y FROM boosting.sale LEFT JOIN boosting.tag USING (item)'),
     ('SELECT price, region, y FROM boosting.sale, boosting.store WHERE id < 40 AND store.store < 6'),
-    ('SELECT a.price, b.tag, c.tag AS other, a.y FROM boosting.sale a JOIN boosting.tag b USING (item) JOIN boosting.tag c USING (item) WHERE a.id < 300'),
-    ('SELECT price, price * weight_kg AS load, region, y FROM boosting.sale JOIN boosting.item USING (item) JOIN boosting.store USING (store)'),
+    ('SELECT a.price, b.tag, c.tag AS other, a.y FROM boosting.sale a JOIN boosting.tag b USING (item) JOIN boosting.tag c USING (item) '
+        'WHERE a.id < 300'),
+    ('SELECT price, price * weight_kg AS load, region, y FROM boosting.sale JOIN boosting.item USING (item) JOIN boosting.store USING '
+        '(store)'),
     ('SELECT y, kind, avg(price) AS price FROM boosting.sale JOIN boosting.item USING (item) GROUP BY y, kind'),
-    ('WITH s AS (SELECT * FROM boosting.sale WHERE id % 2 = 0) SELECT price, region, y FROM s JOIN boosting.store USING (store)')) s(source),
+    ('WITH s AS (SELECT * FROM boosting.sale WHERE id % 2 = 0) SELECT price, region, y FROM s JOIN boosting.store USING (store)'))
+        s(source),
     LATERAL (SELECT format('SELECT * FROM (%s) AS flat OFFSET 0', source)) f(flat),
     compare(source, flat, 'trees => 4, max_leaves => 6, min_leaf_rows => 5') c;
 
@@ -263,7 +270,8 @@ SELECT bool_and(rows / total BETWEEN 0.4 AND 0.6) AS about_half, count(DISTINCT 
 FROM btml.trees(fit('row_fraction => 0.5')), (SELECT count(y) AS total FROM flat) f WHERE node = 0;
 SELECT max(features) AS features, count(DISTINCT names) > 1 AS varies FROM (
     SELECT tree, count(DISTINCT feature) AS features, array_agg(DISTINCT feature) AS names
-    FROM btml.trees(fit('feature_fraction => 0.2, max_leaves => 0, features => ''{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}''')) GROUP BY tree) t;
+    FROM btml.trees(fit('feature_fraction => 0.2, max_leaves => 0, features '
+        '=> ''{region,size,opened,kind,weight_kg,fragile,price,units,sold_at}''')) GROUP BY tree) t;
 -- learning_rate 1 boosts as tree_fit fits.
 SELECT same_trees(btml.tree_fit('boosting.sales', 'y'),
     btml.boost_fit('boosting.sales', 'y', trees => 1, learning_rate => 1, max_bins => 0));
@@ -272,7 +280,8 @@ SELECT same_trees(btml.tree_fit('boosting.sales', 'y'),
 CREATE TABLE repeated AS SELECT flat.* FROM flat, generate_series(1, importance::int);
 SELECT same_trees(btml.boost_fit('boosting.flat', 'y', trees => 5, weight => 'importance', features => '{price,region,size,kind}'),
     btml.boost_fit('boosting.repeated', 'y', trees => 5, features => '{price,region,size,kind}'));
-SELECT same_trees(btml.tree_fit('SELECT price, region, kind, importance, y FROM boosting.sale JOIN boosting.store USING (store) JOIN boosting.item USING (item)', 'y', weight => 'importance'),
+SELECT same_trees(btml.tree_fit('SELECT price, region, kind, importance, y FROM boosting.sale JOIN boosting.store USING (store) JOIN '
+    'boosting.item USING (item)', 'y', weight => 'importance'),
     btml.tree_fit('SELECT price, region, kind, y FROM boosting.repeated', 'y'));
 -- Weight 0 is no row; weights in another unit are the same model, min_leaf_rows being in that unit.
 SELECT same_trees(btml.tree_fit('SELECT price, region, importance, y FROM boosting.flat', 'y', weight => 'importance'),

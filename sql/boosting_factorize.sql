@@ -203,7 +203,8 @@ FROM unnest('{0,1,20}'::float8[]) min_leaf_rows, unnest('{variance,mse_sum}'::te
              FROM btml.trees(a) t FULL JOIN btml.trees(b) u USING (tree, node)) c
 WHERE criterion = 'variance' OR min_leaf_rows = 20 GROUP BY min_leaf_rows, criterion ORDER BY min_leaf_rows, criterion;
 CREATE TABLE few (x int, y float8);
-INSERT INTO few VALUES (-3,4),(-2,2),(-2,2),(-2,3),(-1,2),(-1,3),(-1,3),(0,1),(0,1),(0,1),(0,1),(2,1),(2,3),(2,4),(2,4),(2,4),(3,1),(3,3),(4,1),(4,2),(4,2),(4,3),(4,3),(5,2),(5,3),(5,4);
+INSERT INTO few VALUES (-3,4),(-2,2),(-2,2),(-2,3),(-1,2),(-1,3),(-1,3),(0,1),(0,1),(0,1),(0,1),(2,1),(2,3),(2,4),(2,4),(2,4),
+    (3,1),(3,3),(4,1),(4,2),(4,2),(4,3),(4,3),(5,2),(5,3),(5,4);
 SELECT * FROM compare('few', 'criterion => ''mse_sum'', learning_rate => 1, max_leaves => 4, trees => 5, min_leaf_rows => 1');
 SELECT * FROM btml.explain_join('SELECT FROM long l, long m, long n');
 SELECT btml.boost_fit('SELECT l.a, l.b, l.y FROM long l, long m, long n, long o', 'y');

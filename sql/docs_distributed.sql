@@ -9,7 +9,8 @@ CREATE EXTENSION postgres_fdw;
 CREATE SERVER worker FOREIGN DATA WRAPPER postgres_fdw OPTIONS (extensions 'btml');
 CREATE USER MAPPING FOR CURRENT_USER SERVER worker;
 DO $$ BEGIN
-    EXECUTE format('ALTER SERVER worker OPTIONS (host %L, port %L, dbname %L)', split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database());
+    EXECUTE format('ALTER SERVER worker OPTIONS (host %L, port %L, dbname %L)',
+        split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database());
 END $$;
 
 CREATE TABLE sale (id int, shop int, item int, price float8, kind text, rating float8) PARTITION BY HASH (shop);

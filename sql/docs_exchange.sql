@@ -37,7 +37,8 @@ SELECT btml.to_sql(model) AS expression FROM imported;
 
 SELECT btml.predict(model, x) AS probability, btml.predict_score(model, x) AS score
 FROM btml.from_xgboost('{"learner": {"attributes": {}, "feature_names": ["height"], "feature_types": ["float"],
-    "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0], "trees": [{"left_children": [1, -1, -1], "right_children": [2, -1, -1],
+    "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0], "trees": [{"left_children": [1, -1, -1],
+    "right_children": [2, -1, -1],
         "split_indices": [0, 0, 0], "split_conditions": [0.1, -1.5, 0.7], "default_left": [1, 0, 0], "sum_hessian": [5, 2, 3]}]}},
     "learner_model_param": {"base_score": "[5E-1]", "num_class": "0", "num_feature": "1", "num_target": "1"},
     "objective": {"name": "binary:logistic"}}, "version": [3, 2, 0]}') model, (VALUES (0.05), (0.1), (NULL)) x(height);

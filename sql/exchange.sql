@@ -103,7 +103,8 @@ SELECT name, label, dialect, bool_and(near(value, btml.predict_probability(model
 WHERE btml.summary(model)->'params'->>'objective' = 'multiclass' GROUP BY name, label, dialect ORDER BY name, label, dialect;
 DO $$ DECLARE m record; same boolean; BEGIN
     FOR m IN SELECT name, model FROM model WHERE btml.summary(model)->'params'->>'objective' = 'multiclass' ORDER BY name LOOP
-        EXECUTE format('SELECT bool_and((SELECT bool_and(near(a, b, 1e-15)) FROM unnest(%s, btml.predict_probabilities($1, t)) u(a, b))) FROM point t', btml.to_sql(m.model)) INTO same USING m.model;
+        EXECUTE format('SELECT bool_and((SELECT bool_and(near(a, b, 1e-15)) FROM unnest(%s, btml.predict_probabilities($1, t)) u(a, b))) '
+            'FROM point t', btml.to_sql(m.model)) INTO same USING m.model;
         RAISE WARNING '% as SQL gives the same probabilities: %', m.name, same;
     END LOOP; END $$;
 SELECT btml.to_sql(model) FROM model WHERE name = 'xgboost_best_iteration';
@@ -204,7 +205,8 @@ SELECT text || E'\n' || caught(format('SELECT btml.from_lightgbm(%L)', text)) ||
     FROM (VALUES (''), ('tree'), ('{}'), (E'tree\nversion=v9\n'),
     (E'tree\nversion=v4\nfeature_names=a\nmax_feature_idx=0\nnum_tree_per_iteration=1\nTree=0\nnum_leaves=2\n'),
     (E'tree\nversion=v4\nfeature_names=a\nmax_feature_idx=0\nnum_tree_per_iteration=1\n'),
-    (E'tree\nversion=v4\nfeature_names=a\nmax_feature_idx=0\nnum_tree_per_iteration=1\nTree=0\nnum_leaves=1000000000\nleaf_value=1\n')) t(text);
+    (E'tree\nversion=v4\nfeature_names=a\nmax_feature_idx=0\nnum_tree_per_iteration=1\nTree=0\nnum_leaves=1000000000\nleaf_value=1\n'))
+        t(text);
 SELECT text || E'\n' || caught(format('SELECT btml.from_xgboost(%L)', text)) || E'\n'
     FROM (VALUES (''), ('tree'), ('{}'), ('{"learner": {}}'), ('{"learner": {"gradient_booster": {"name": "gbtree"}}}'),
     (repeat('[', 100)), ('{"a": "\u0000"}'),
@@ -231,8 +233,10 @@ SELECT DISTINCT btml.summary(btml.from_xgboost(regexp_replace(body, '"base_score
 -- A feature of XGBoost's type i is boolean.
 CREATE TABLE flagged AS SELECT model, flag, btml.predict(model, f) AS predicted
     FROM btml.from_xgboost('{"learner": {"feature_names": ["flag"], "feature_types": ["i"],
-    "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0], "trees": [{"left_children": [1, -1, -1], "right_children": [2, -1, -1], "split_indices": [0, 0, 0],
-    "split_conditions": [1, -1.5, 0.7], "default_left": [0, 0, 0]}]}}, "learner_model_param": {"base_score": 0, "num_feature": 1}, "objective": {"name": "rank:ndcg"}}}') model, (VALUES (true), (false), (NULL)) f(flag);
+    "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0], "trees": [{"left_children": [1, -1, -1], "right_children": [2,
+        -1, -1], "split_indices": [0, 0, 0],
+    "split_conditions": [1, -1.5, 0.7], "default_left": [0, 0, 0]}]}}, "learner_model_param": {"base_score": 0,
+    "num_feature": 1}, "objective": {"name": "rank:ndcg"}}}') model, (VALUES (true), (false), (NULL)) f(flag);
 SELECT DISTINCT btml.to_sql(model), btml.describe(model) FROM flagged;
 SELECT flag, predicted, ('0'::float4 + CASE WHEN "flag"::integer::float8 < 0.99999997019767761::float8 THEN '-1.5'::float4
     ELSE '0.7'::float4 END)::float8 = predicted AS same FROM flagged ORDER BY flag;
@@ -280,8 +284,10 @@ SELECT regexp_replace(caught($$SELECT btml.from_lightgbm(E'tree\nversion=v4\nmax
     || repeat('a ', 20000))$$), '[0-9.]+ [kM]B', 'n', 'g');
 SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"feature_names": [' || repeat('"a", ', 100000) || '"b"]}}')$$),
     '[0-9.]+ [kM]B', 'n', 'g');
-SELECT caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "4000000000"}, "objective": {"name": "reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$);
-SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "65535"}, "objective": {"name": "reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$), '[0-9.]+ [kMGT]B', 'n', 'g');
+SELECT caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "4000000000"}, "objective": {"name": '
+    '"reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$);
+SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "65535"}, "objective": '
+    '{"name": "reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$), '[0-9.]+ [kMGT]B', 'n', 'g');
 SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"objective": {"name": "' || repeat('x', 900000) || '"}}}')$$),
     '[0-9.]+ [kMGT]B', 'n', 'g');
 SELECT caught($$SELECT btml.from_xgboost('{"skipped": "' || repeat('x', 900000) || '"}')$$);

@@ -284,7 +284,9 @@ SELECT call || E'\n' || caught(format('SELECT count(e) FROM explanation.model, e
     'shap_importance(model, ''explanation.thing'', sample_rows => -5)'),
     ('number', 'shap_importance(model, ''explanation.thing'', sample_rows => NULL)'), ('number',
     'shap_importance(model, ''explanation.thing'', seed => NULL)'),
-    ('number', 'shap_importance(model, ''SELECT num AS num1, label, mood, flag, bought, constant, "we""ird name" FROM explanation.thing'')'), ('number', 'shap_importance(model, ''SELECT flag AS num, label, mood, flag, bought, constant, "we""ird name" FROM explanation.thing'')'),
+    ('number', 'shap_importance(model, ''SELECT num AS num1, label, mood, flag, bought, constant, "we""ird name" FROM '
+        'explanation.thing'')'), ('number', 'shap_importance(model, ''SELECT flag AS num, label, mood, flag, bought, constant, "we""ird '
+        'name" FROM explanation.thing'')'),
     ('number', 'shap_importance(model, ''explanation.nothing'')'), ('poisson',
     'shap_importance(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM explanation.thing'')'),
     ('number', 'partial_dependence(model, ''explanation.thing'', ''nmu'')'), ('number',
@@ -299,7 +301,8 @@ SELECT call || E'\n' || caught(format('SELECT count(e) FROM explanation.model, e
     ('multiclass', 'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plian'')'), ('number',
     'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plain'')'), ('process',
     'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plain'')'),
-    ('poisson', 'partial_dependence(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM explanation.thing'', ''num'')'),
+    ('poisson', 'partial_dependence(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM '
+        'explanation.thing'', ''num'')'),
     ('number', 'permutation_importance(model, ''explanation.thing'', NULL)'), ('number', 'permutation_importance(model, NULL, ''y'')'),
     ('number', 'permutation_importance(model, ''explanation.thing'', ''yy'')'), ('number',
     'permutation_importance(model, ''explanation.thing'', ''label'')'),
@@ -311,7 +314,9 @@ SELECT call || E'\n' || caught(format('SELECT count(e) FROM explanation.model, e
     'permutation_importance(model, ''explanation.thing'', ''y'', holdout => ''visits'')'), ('number',
     'permutation_importance(model, ''explanation.thing'', ''y'', holdout => ''flagg'')'),
     ('number', 'permutation_importance(model, ''SELECT *, false AS none FROM explanation.thing'', ''y'', holdout => ''none'')'),
-    ('multiclass', 'permutation_importance(model, ''SELECT num, flag, "we""ird name", upper(label) AS label FROM explanation.thing'', ''label'')'),
+    ('multiclass', 'permutation_importance(model, ''SELECT num, flag, "we""ird name", upper(label) AS label FROM '
+        'explanation.thing'', ''label'')'),
     ('binary', 'permutation_importance(model, ''SELECT *, true AS high FROM explanation.thing'', ''high'', ''auc'')'), ('number',
-    'permutation_importance(model, ''SELECT "we""ird name", num, label, mood, flag, bought, constant, ''''NaN''''::float8 AS y FROM explanation.thing'', ''y'')'),
+    'permutation_importance(model, ''SELECT "we""ird name", num, label, mood, flag, bought, constant, ''''NaN''''::float8 AS y FROM '
+        'explanation.thing'', ''y'')'),
     ('rank', 'permutation_importance(model, ''explanation.thing'', ''visits'')')) c(name, call);

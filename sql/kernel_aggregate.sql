@@ -13,7 +13,8 @@ CREATE FUNCTION kernel_of(name text, h float8, x float8[], y float8[]) RETURNS f
         WHEN 'gaussian' THEN exp(-sum((u - v) ^ 2) / (2 * h ^ 2))
         WHEN 'laplacian' THEN exp(-sum(abs(u - v)) / h)
         WHEN 'matern32' THEN (1 + sqrt(3 * sum((u - v) ^ 2)) / h) * exp(-sqrt(3 * sum((u - v) ^ 2)) / h)
-        WHEN 'matern52' THEN (1 + sqrt(5 * sum((u - v) ^ 2)) / h + 5 * sum((u - v) ^ 2) / (3 * h ^ 2)) * exp(-sqrt(5 * sum((u - v) ^ 2)) / h)
+        WHEN 'matern52' THEN (1 + sqrt(5 * sum((u - v) ^ 2)) / h + 5 * sum((u - v) ^ 2) / (3 * h ^ 2)) * exp(-sqrt(5 * sum((u - v) ^ 2))
+            / h)
         ELSE greatest(0, 1 - sum((u - v) ^ 2) / h ^ 2) END
     FROM unnest(x, y) p(u, v) $$;
 -- Numbers that look random, the same everywhere.

@@ -28,7 +28,8 @@ BEGIN
     EXECUTE format('SELECT coalesce(sum(%s), 0) FROM (%s) AS q', columns, source) INTO expected;
     actual := btml.sumprod(source);
     sum := CASE WHEN abs(actual - expected) <= 1e-12 * abs(expected) THEN actual::text ELSE format('%s, not %s', expected, actual) END;
-    relations := (SELECT string_agg(regexp_replace(line, '^ *(-> )?(.*?)  \(rows.*$', '\2'), ' | ') FROM btml.explain_join(source) AS line WHERE line ~ 'rows: \d+ read');
+    relations := (SELECT string_agg(regexp_replace(line, '^ *(-> )?(.*?)  \(rows.*$', '\2'), ' | ') FROM btml.explain_join(source) AS
+        line WHERE line ~ 'rows: \d+ read');
 END $$;
 CREATE FUNCTION all_of(VARIADIC sources text[]) RETURNS TABLE (source text, sum text, relations text) LANGUAGE sql AS
 $$ SELECT s.source, r.* FROM unnest(sources) WITH ORDINALITY AS s (source, number), sum_of(s.source) AS r ORDER BY s.number $$;
@@ -176,7 +177,8 @@ SELECT * FROM all_of(
     'SELECT v, k FROM a LEFT JOIN (SELECT 2 AS k) s ON a.x = s.k',
     'SELECT v, w FROM a JOIN LATERAL (SELECT w FROM b WHERE b.x = a.x ORDER BY w LIMIT 1) s ON true',
     'SELECT v, coalesce(s.w, 4) AS w FROM a LEFT JOIN LATERAL (SELECT w, y FROM b WHERE b.x = a.x) s ON s.y = a.y',
-    'SELECT v, u, coalesce(s.w, 4) AS w FROM a JOIN c ON a.y = c.z LEFT JOIN LATERAL (SELECT coalesce(w, a.x) AS w, x FROM b WHERE b.y = a.y) s ON s.x = c.x',
+    'SELECT v, u, coalesce(s.w, 4) AS w FROM a JOIN c ON a.y = c.z LEFT JOIN LATERAL (SELECT coalesce(w, a.x) AS w, x FROM b WHERE b.y = '
+        'a.y) s ON s.x = c.x',
     'SELECT v, g, u FROM a, LATERAL generate_series(1, a.x) AS g, c WHERE c.z = g',
     'SELECT v, g FROM a, generate_series(1, 3) AS g WHERE a.y = g',
     'SELECT v, k FROM a JOIN (VALUES (1, 2), (2, 3), (NULL, 4)) AS l (x, k) USING (x)',

@@ -41,7 +41,8 @@ END $$;
 -- The sampled rows as text, in the order of the sample.
 CREATE FUNCTION sample_of(source text, n bigint, seed bigint DEFAULT 0) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN QUERY EXECUTE format('SELECT sampled::text FROM btml.sample_join(%L, %s, %s) AS sampled (%s)', source, n, seed, columns_of(source));
+    RETURN QUERY EXECUTE format('SELECT sampled::text FROM btml.sample_join(%L, %s, %s) AS sampled (%s)', source, n, seed,
+        columns_of(source));
 END $$;
 
 -- Rows of the source, whether a sample of all is the same, and whether a sample of half of them is part of it.
@@ -51,8 +52,10 @@ BEGIN
     FOREACH source IN ARRAY sources LOOP
         EXECUTE format('CREATE TEMP TABLE expected AS SELECT selected::text AS t FROM (%s) AS selected', source);
         rows := (SELECT count(*) FROM expected);
-        all_rows := NOT EXISTS ((TABLE expected EXCEPT ALL SELECT sample_of(source, 1000000)) UNION ALL (SELECT sample_of(source, 1000000) EXCEPT ALL TABLE expected));
-        half := NOT EXISTS (SELECT sample_of(source, rows / 2, 3) EXCEPT ALL TABLE expected) AND (SELECT count(*) = rows / 2 FROM sample_of(source, rows / 2, 3));
+        all_rows := NOT EXISTS ((TABLE expected EXCEPT ALL SELECT sample_of(source, 1000000)) UNION ALL (SELECT sample_of(source,
+            1000000) EXCEPT ALL TABLE expected));
+        half := NOT EXISTS (SELECT sample_of(source, rows / 2, 3) EXCEPT ALL TABLE expected) AND (SELECT count(*) = rows / 2 FROM
+            sample_of(source, rows / 2, 3));
         DROP TABLE expected;
         RETURN NEXT;
     END LOOP;
@@ -62,7 +65,8 @@ SELECT * FROM same_rows(
     'SELECT * FROM a', 'SELECT * FROM b', 'SELECT a.*, b.f, b.d, b.list, b.texts, b.p, b.c, b.r, b.big FROM a JOIN b USING (k)',
     'SELECT a.*, b.* FROM (SELECT t, m, doc, raw, s, k AS ak FROM a) a LEFT JOIN b ON a.ak = b.k',
     'SELECT x.m, x.doc, y.m AS other, b.bytes FROM a x JOIN a y ON x.m = y.m LEFT JOIN b ON b.k = y.k',
-    'SELECT a.t, coalesce(b.f, 5) AS f, b.flag IS NULL AS none, upper(b.q::text) AS q, 7 AS seven, ''x''::text AS x FROM a LEFT JOIN b USING (k)',
+    'SELECT a.t, coalesce(b.f, 5) AS f, b.flag IS NULL AS none, upper(b.q::text) AS q, 7 AS seven, ''x''::text AS x FROM a LEFT JOIN b '
+        'USING (k)',
     'SELECT a, b, a.k FROM a, b', 'SELECT a.t, c FROM a RIGHT JOIN b USING (k)', 'SELECT a.t, b.w FROM a FULL JOIN b USING (k)',
     'SELECT n, count(*) FROM a, generate_series(1, 3) GROUP BY n', 'SELECT t FROM a ORDER BY day LIMIT 3',
     'SELECT t FROM a UNION ALL SELECT big FROM b',
@@ -77,7 +81,8 @@ DECLARE
     chi2 float8;
 BEGIN
     EXECUTE format('WITH e AS (SELECT selected::text AS t FROM (%1$s) AS selected), c AS (
-            SELECT t, count(s.*) AS seen FROM e LEFT JOIN (SELECT sampled::text AS t FROM generate_series(1, $1) AS seed, btml.sample_join(%1$L, $2, seed) AS sampled (%2$s)) AS s USING (t) GROUP BY t)
+            SELECT t, count(s.*) AS seen FROM e LEFT JOIN (SELECT sampled::text AS t FROM generate_series(1, $1) AS seed,
+                btml.sample_join(%1$L, $2, seed) AS sampled (%2$s)) AS s USING (t) GROUP BY t)
         SELECT count(*), sum((seen - mean) ^ 2 / mean) / (1 - $2 / count(*)::float8) * (count(*) - 1) / count(*)
         FROM c, LATERAL (SELECT $1 * $2 / (SELECT count(*) FROM c)::float8 AS mean) AS m', source, columns_of(source))
         INTO rows, chi2 USING seeds, n;
@@ -102,14 +107,16 @@ DECLARE
     rows bigint;
     distinct_rows bigint;
 BEGIN
-    SELECT count(*), count(DISTINCT (a, b, c)) INTO rows, distinct_rows FROM btml.sample_join('SELECT a.id, b.id, c.label FROM large a JOIN large b USING (k) JOIN large c USING (k)', 1000) AS s (a int, b int, c text);
+    SELECT count(*), count(DISTINCT (a, b, c)) INTO rows, distinct_rows FROM btml.sample_join('SELECT a.id, b.id, c.label FROM large a '
+        'JOIN large b USING (k) JOIN large c USING (k)', 1000) AS s (a int, b int, c text);
     IF rows <> 1000 OR distinct_rows <> 1000 THEN RAISE '% rows, % distinct', rows, distinct_rows; END IF;
     IF clock_timestamp() - started > '20 s' THEN RAISE 'took %', clock_timestamp() - started; END IF;
 END $$;
 SELECT btml.sumprod('SELECT FROM large a JOIN large b USING (k) JOIN large c USING (k)') AS rows;
 -- More rows than 64 bits count.
 SELECT count(*), count(DISTINCT s)
-    FROM btml.sample_join('SELECT a.id, b.id, c.id, d.id, e.id, f.id FROM large a, large b, large c, large d, large e, large f WHERE a.k = b.k AND c.k = d.k', 500) AS s (a int, b int, c int, d int, e int, f int);
+    FROM btml.sample_join('SELECT a.id, b.id, c.id, d.id, e.id, f.id FROM large a, large b, large c, large d, large e, large f WHERE a.k '
+        '= b.k AND c.k = d.k', 500) AS s (a int, b int, c int, d int, e int, f int);
 
 -- The same rows wherever they lie, and with any number of threads.
 CREATE TABLE a2 AS SELECT * FROM a ORDER BY md5(t);
@@ -117,7 +124,8 @@ CREATE TABLE b2 AS SELECT * FROM b ORDER BY md5(d::text) DESC;
 CREATE TABLE star2 AS SELECT * FROM star ORDER BY md5(id::text);
 CREATE TABLE ray2 AS SELECT * FROM ray ORDER BY -ray;
 CREATE FUNCTION same_sample(one text, other text, n bigint) RETURNS boolean LANGUAGE sql AS
-$$ SELECT bool_and((SELECT array_agg(s) FROM sample_of(one, n, seed) AS s) = (SELECT array_agg(s) FROM sample_of(other, n, seed) AS s)) FROM generate_series(1, 10) AS seed $$;
+$$ SELECT bool_and((SELECT array_agg(s) FROM sample_of(one, n, seed) AS s) = (SELECT array_agg(s) FROM sample_of(other, n, seed) AS s))
+    FROM generate_series(1, 10) AS seed $$;
 SELECT same_sample('SELECT a.*, b.f, b.list, b.c FROM a JOIN b USING (k)', 'SELECT a.*, b.f, b.list, b.c FROM a2 a JOIN b2 b USING (k)', 3),
     same_sample('SELECT a.t, a.m, b.f, b.list, b.c FROM a LEFT JOIN b USING (k)',
     'SELECT a.t, a.m, b.f, b.list, b.c FROM a2 a LEFT JOIN b2 b USING (k)', 3),
@@ -163,8 +171,10 @@ SELECT * FROM btml.sample_join('nowhere', 1) AS t (id int);
 SELECT * FROM btml.sample_join('', 1) AS t (id int);
 SELECT * FROM btml.sample_join('DELETE FROM star RETURNING id', 1) AS t (id int);
 SELECT * FROM btml.sample_join('SELECT 1 / (id - 3) AS id FROM star', 1) AS t (id int);
-SELECT * FROM btml.sample_join('SELECT star.id, coalesce(ray.x, 1 / (0 * length(current_user))) AS x FROM star LEFT JOIN ray ON ray.ray = star.id', 1) AS t (id int, x int);
-SELECT count(*) FROM btml.sample_join('SELECT a.id, b.id, c.id, d.id, e.id, f.id, g.id, h.id FROM large a, large b, large c, large d, large e, large f, large g, large h', 5) AS s (a int, b int, c int, d int, e int, f int, g int, h int);
+SELECT * FROM btml.sample_join('SELECT star.id, coalesce(ray.x, 1 / (0 * length(current_user))) AS x FROM star LEFT JOIN ray ON ray.ray '
+    '= star.id', 1) AS t (id int, x int);
+SELECT count(*) FROM btml.sample_join('SELECT a.id, b.id, c.id, d.id, e.id, f.id, g.id, h.id FROM large a, large b, large c, large d, '
+    'large e, large f, large g, large h', 5) AS s (a int, b int, c int, d int, e int, f int, g int, h int);
 SET btml.memory_limit = '16MB';
 SELECT count(*) FROM btml.sample_join('SELECT a.id, b.id AS b FROM large a JOIN large b USING (k)', 2000000) AS t (a int, b int);
 SELECT count(*) FROM btml.sample_join('SELECT a.label FROM large a', 100000) AS t (a text);

@@ -26,7 +26,8 @@ DECLARE answer text; parts text[] := '{}'; is_process boolean := btml.summary(mo
     ELSE ARRAY['SELECT array_agg(btml.shap($1, s) ORDER BY id)::text FROM (%1$s) s',
     'SELECT array_agg(btml.predict_leaf($1, s) ORDER BY id)::text FROM (%1$s) s',
         'SELECT array_agg(contribution ORDER BY id, feature)::text FROM (%1$s) s, btml.explain($1, s)',
-        'SELECT array_agg(contribution ORDER BY id, feature, other)::text FROM (%1$s) s, btml.shap_interactions($1, s) i(feature, other2, contribution)',
+        'SELECT array_agg(contribution ORDER BY id, feature, other)::text FROM (%1$s) s, btml.shap_interactions($1, s) i(feature, '
+            'other2, contribution)',
         'SELECT array_agg(i ORDER BY feature)::text FROM btml.shap_importance($1, %1$L) i',
         'SELECT array_agg(i ORDER BY feature)::text FROM btml.permutation_importance($1, %1$L, ''y'') i',
         'SELECT array_agg(p.mean)::text FROM btml.partial_dependence($1, %1$L, ''x'') p',
@@ -97,7 +98,9 @@ DECLARE o record;
 BEGIN
     PERFORM take(predicted);
     FOR o IN SELECT k.*, t AS source FROM of_kind k, unnest('{kinds,same_kinds}'::text[]) t LOOP
-        RETURN QUERY EXECUTE format('SELECT $1, $2, $3, $4, y::float8, a, b, c FROM (SELECT y, btml.predict($5, x.*) AS a, (%s)::float8 AS b, (SELECT mean FROM btml.partial_dependence($5, ''SELECT %I AS x FROM sessions.%I WHERE id = '' || id, ''x'')) AS c
+        RETURN QUERY EXECUTE format('SELECT $1, $2, $3, $4, y::float8, a, b, c
+            FROM (SELECT y, btml.predict($5, x.*) AS a, (%s)::float8 AS b,
+            (SELECT mean FROM btml.partial_dependence($5, ''SELECT %I AS x FROM sessions.%I WHERE id = '' || id, ''x'')) AS c
             FROM (SELECT %I AS x, id, y FROM sessions.%I WHERE id <= 3) x) m
             WHERE (round(a::numeric, 9), round(b::numeric, 9), round(c::numeric, 9)) IS DISTINCT
             FROM (y, y, y)', btml.to_sql(o.model), o.name, o.source, o.name, o.source)
@@ -138,7 +141,8 @@ SELECT call || E'\n' || caught('SELECT * FROM btml.' || call)
     'gp_fit(''SELECT blind, y FROM sessions.refused'', ''y'')',
     'boost_fit(''SELECT id, y, blind FROM sessions.refused'', ''y'', objective => ''rank'', query => ''blind'')',
     'cross_validate(''SELECT id, y, a_jsonb FROM sessions.refused'', ''y'', fold => ''a_jsonb'')',
-    'partial_dependence((SELECT model FROM sessions.of_kind WHERE name = ''an_integer'' LIMIT 1), ''SELECT id AS x, blind FROM sessions.refused'', ''x'', by => ''blind'')']) call;
+    'partial_dependence((SELECT model FROM sessions.of_kind WHERE name = ''an_integer'' LIMIT 1), ''SELECT id AS x, blind FROM '
+        'sessions.refused'', ''x'', by => ''blind'')']) call;
 -- A text that is given to a model of texts is what its bytes are.
 SELECT btml.predict(model, r) AS predicted
     FROM btml.tree_fit('SELECT blind COLLATE "C" AS blind, y % 2 AS y FROM sessions.refused', 'y', min_leaf_rows => 1) model, (SELECT blind
