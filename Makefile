@@ -87,18 +87,17 @@ endef
 $(foreach layer,core pg,$(eval $(call precompiled_rule,$(layer))))
 -include $(objdir)/core.hpp.d $(objdir)/pg.hpp.d
 
-$(objdir)/core/%.o: src/core/%.cpp $(objdir)/core.hpp.gch
-	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(core_flags) -include $(objdir)/core.hpp -MMD -MP -c $< -o $@
-
+# Sources are those of src and, for a room, the one that includes its files.
+define compile_rule
+$(objdir)/$(1)/%.o: $(2)/$(1)/%.cpp $(objdir)/$(1).hpp.gch
+	@mkdir -p $$(@D)
+	$$(CXX) $$(CXXFLAGS) $$($(1)_flags) -include $(objdir)/$(1).hpp -MMD -MP -c $$< -o $$@
+endef
+$(foreach layer,core pg,$(foreach from,src $(objdir),$(eval $(call compile_rule,$(layer),$(from)))))
 $(rooms:%=$(objdir)/%.cpp): force
 	@mkdir -p $(@D)
 	@printf '#include "%s"\n' $(patsubst src/%,%,$(filter $(wildcard $(@:$(objdir)/%.cpp=src/%)/*.cpp),$(room_sources))) > $@.new
 	@cmp -s $@.new $@ || mv $@.new $@; rm -f $@.new
-$(objdir)/core/%.o: $(objdir)/core/%.cpp $(objdir)/core.hpp.gch
-	$(CXX) $(CXXFLAGS) $(core_flags) -include $(objdir)/core.hpp -MMD -MP -c $< -o $@
-$(objdir)/pg/%.o: $(objdir)/pg/%.cpp $(objdir)/pg.hpp.gch
-	$(CXX) $(CXXFLAGS) $(pg_flags) -include $(objdir)/pg.hpp -MMD -MP -c $< -o $@
 
 # Without weak symbols GCC 16 gives every object its own tables of virtual functions, of the same names: they are made local.
 define level_rule
@@ -108,10 +107,6 @@ $(objdir)/core/%_levels_$(1).o: src/core/%_levels.cpp $(objdir)/flags
 	objcopy -w -L '_ZTV*' $$@
 endef
 $(foreach level,$(levels),$(eval $(call level_rule,$(level))))
-
-$(objdir)/pg/%.o: src/pg/%.cpp $(objdir)/pg.hpp.gch
-	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(pg_flags) -include $(objdir)/pg.hpp -MMD -MP -c $< -o $@
 
 # Another server or other flags: everything is compiled anew, since one btml.so serves one major version.
 flags_text = $(VERSION) $(WITH_FFTW) $(CXX) $(CXXFLAGS) $(core_flags) $(pg_flags)

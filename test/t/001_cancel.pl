@@ -180,18 +180,18 @@ for my $place (@places)
 
 # statement_timeout, wherever it happens to strike.
 $session->query("\\timing on");
-my @timeouts = (50, 300, 800);
-is_soon('statement_timeout', sub {
-	my $timeout = shift @timeouts;
-	push @timeouts, $timeout;
-	$session->query("SET statement_timeout = $timeout");
-	my $output = $session->query("SELECT btml.boost_fit('wide', 'y', trees => 100000)");
-	my ($took) = $output =~ /Time: ([0-9.]+) ms/;
-	like($session->{stderr}, qr/canceling statement due to statement timeout/, "timeout of $timeout ms");
-	$session->{stderr} = '';
-	$session->query('RESET statement_timeout');
-	return sprintf('%.0f', $took - $timeout);
-});
+for my $timeout (50, 300, 800)
+{
+	is_soon("statement_timeout of $timeout ms", sub {
+		$session->query("SET statement_timeout = $timeout");
+		my $output = $session->query("SELECT btml.boost_fit('wide', 'y', trees => 100000)");
+		my ($took) = $output =~ /Time: ([0-9.]+) ms/;
+		like($session->{stderr}, qr/canceling statement due to statement timeout/, "timeout of $timeout ms");
+		$session->{stderr} = '';
+		$session->query('RESET statement_timeout');
+		return sprintf('%.0f', $took - $timeout);
+	});
+}
 $session->query("\\timing off");
 
 is($session->query($digest), $before, 'the session fits the same trees as before');

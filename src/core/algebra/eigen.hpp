@@ -1,5 +1,5 @@
 // Includes Eigen under the house's rules: a broken assertion throws, memory comes from a Buffer and never from Eigen's
-// own heap blocks (a product's temporaries fit on the stack when none of its sides is over eigen_block), and threads
+// own heap blocks (a product's temporaries fit on the stack when none of its sides is over 128), and threads
 // are those of a ThreadTeam. In a file *_levels.cpp, Eigen is compiled for the level, in a namespace of its own;
 // nothing is fused and vectors have four numbers at most, so that AVX-512 and AVX2 give the same bits.
 #pragma once
@@ -7,9 +7,6 @@
 #include "core/base/levels.hpp"
 
 namespace btml {
-
-// Rows and columns of a matrix that Eigen may take as a whole.
-inline constexpr long eigen_block = 128;
 
 // Throws Error internal, which names the condition that does not hold.
 [[noreturn]] void broken_assertion(const char* condition);
