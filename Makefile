@@ -8,7 +8,7 @@
 #   make docs                the documentation's tables of options, from those of the core
 #
 # PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors; DEBUG_INFO=0 leaves out what
-# debuggers read, which compiles in two thirds of the time; WITH_CUDA=1 builds and installs btml_cuda.so as well, which
+# debuggers read, which compiles in seven tenths of the time; WITH_CUDA=1 builds and installs btml_cuda.so as well, which
 # takes NVIDIA's compiler of CUDA 12 (NVCC=/path/to/nvcc); WITH_FFTW=0 builds without FFTW, whose licence is the GPL, and
 # with the slower transforms that Eigen ships; EIGEN_CFLAGS, FFTW_CFLAGS and FFTW_LIBS say where the two are installed.
 
