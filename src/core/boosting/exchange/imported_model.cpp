@@ -1,6 +1,6 @@
 #include "core/boosting/exchange/imported_model.hpp"
 
-#include "core/boosting/exchange/json_reader.hpp"
+#include "core/base/json_reader.hpp"
 
 namespace btml::boosting {
 

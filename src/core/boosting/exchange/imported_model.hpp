@@ -1,7 +1,7 @@
 // What readers of other libraries' models have in common.
 #pragma once
 
-#include "core/boosting/exchange/json_reader.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/boosting/trees/boosting_model.hpp"
 
 #include <map>

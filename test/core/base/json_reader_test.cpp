@@ -1,11 +1,11 @@
 #include "caught.hpp"
-#include "core/boosting/exchange/json_reader.hpp"
+#include "core/base/json_reader.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace btml::boosting::test {
+namespace btml::test {
 namespace {
 
 [[noreturn]] void refuse(std::string detail) {
@@ -132,4 +132,4 @@ TEST(JsonReader, NumbersHaveAnEnd) {
 }
 
 } // namespace
-} // namespace btml::boosting::test
+} // namespace btml::test

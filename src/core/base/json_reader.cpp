@@ -1,11 +1,11 @@
-#include "core/boosting/exchange/json_reader.hpp"
+#include "core/base/json_reader.hpp"
 
 #include "core/base/utf8.hpp"
 
 #include <charconv>
 #include <cmath>
 
-namespace btml::boosting {
+namespace btml {
 
 void JsonReader::fail(const std::string& what) const {
     refuse_(format("Byte %zu: ", at_ + 1) + what + ".");
@@ -237,4 +237,4 @@ void JsonReader::finish() {
     if (at_ < text_.size()) fail("text follows the end");
 }
 
-} // namespace btml::boosting
+} // namespace btml

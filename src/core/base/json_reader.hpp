@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace btml::boosting {
+namespace btml {
 
 class JsonReader {
   public:
@@ -80,4 +80,4 @@ class JsonReader {
 // Characters that a number is written with; the longest that is exact has fewer.
 inline constexpr size_t max_number_characters = 2000;
 
-} // namespace btml::boosting
+} // namespace btml

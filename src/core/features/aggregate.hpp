@@ -1,0 +1,78 @@
+// What the rows of a thing become: the closed list of aggregates that features are made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace btml::features {
+
+enum class Aggregate : uint8_t {
+    value,
+    count,
+    since_first,
+    since_last,
+    mean_gap,
+    mean,
+    sum,
+    min,
+    max,
+    sd,
+    change,
+    slope,
+    last,
+    previous,
+    share,
+    distinct,
+};
+
+// What the values of a column are.
+enum class ColumnType : uint8_t { number, boolean, time, text };
+inline constexpr const char* column_type_names[] = {"number", "boolean", "time", "text"};
+
+constexpr unsigned type_bit(ColumnType type) {
+    return 1U << static_cast<unsigned>(type);
+}
+
+struct AggregateFacts {
+    const char* name;
+    unsigned types;    // bits of the columns that it takes; none: it is of rows
+    bool windowed;     // is also computed of the rows of a window
+    bool timed;        // needs the time of rows
+    const char* words; // what it is, before "column of relation" or "relation"
+};
+
+constexpr unsigned numbers_only = type_bit(ColumnType::number);
+
+// By number. Times are in days.
+inline constexpr AggregateFacts aggregates[] = {
+    {"value", 15, false, false, ""},
+    {"count", 0, true, false, "number of rows of"},
+    {"since_first", 0, false, true, "days since the first row of"},
+    {"since_last", 0, false, true, "days since the last row of"},
+    {"mean_gap", 0, false, true, "mean number of days between rows of"},
+    {"mean", numbers_only, true, false, "mean of"},
+    {"sum", numbers_only, true, false, "sum of"},
+    {"min", numbers_only, true, false, "least"},
+    {"max", numbers_only, true, false, "greatest"},
+    {"sd", numbers_only, true, false, "standard deviation of"},
+    {"change", numbers_only, true, true, "last less first"},
+    {"slope", numbers_only, true, true, "slope by day of"},
+    {"last", numbers_only | type_bit(ColumnType::boolean) | type_bit(ColumnType::text), false, true, "last"},
+    {"previous", numbers_only, false, true, "last but one"},
+    {"share", type_bit(ColumnType::boolean) | type_bit(ColumnType::text), true, false, "share of"},
+    {"distinct", numbers_only | type_bit(ColumnType::text), true, false, "number of distinct"},
+};
+
+constexpr const AggregateFacts& facts_of(Aggregate aggregate) {
+    return aggregates[static_cast<size_t>(aggregate)];
+}
+
+inline std::optional<Aggregate> aggregate_named(std::string_view name) {
+    for (size_t i = 0; i < std::size(aggregates); i++)
+        if (aggregates[i].name == name) return static_cast<Aggregate>(i);
+    return {};
+}
+
+} // namespace btml::features

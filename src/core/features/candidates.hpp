@@ -1,0 +1,80 @@
+// All features that the tables around a thing may have: relations by foreign keys or as named, and each aggregate of
+// each of their columns.
+#pragma once
+
+#include "core/features/plan.hpp"
+
+#include <functional>
+
+namespace btml::features {
+
+struct TableColumn {
+    std::string name;
+    std::optional<ColumnType> type = {}; // none: of a type that no feature is made of
+    TimeType time_type = TimeType::none;
+    bool of_key = false; // tells things apart, and is no quantity
+};
+
+struct CatalogueTable {
+    std::string schema, name;
+    std::vector<TableColumn> columns; // those that may be read
+    std::vector<std::vector<std::string>> unique_keys = {};
+    bool is_own = false; // the source's own, which no path leads through
+
+    const TableColumn* find(std::string_view column) const;
+};
+
+struct ForeignKey {
+    int table, to;              // tables by number
+    std::vector<KeyPair> pairs; // column, and to's column
+};
+
+struct SourceColumn {
+    std::string name;
+    int table = -1; // what it is a column of, and its name there; −1: of no table
+    std::string table_column = {};
+};
+
+// A relation as somebody names it, or a word on one that foreign keys lead to.
+struct RelationRequest {
+    std::string name;
+    int table = -1; // −1: found by foreign keys
+    bool left_out = false;
+    std::string of = {}; // a relation named before; empty: the source
+    std::vector<KeyPair> key = {};
+    std::optional<std::string> time = {};
+    std::optional<std::vector<std::string>> columns = {};
+    bool last = false;
+};
+
+// How often texts are in a column.
+struct TextValues {
+    uint64_t distinct = 0;
+    std::vector<std::string> most_frequent = {}; // of those that are there twice at least
+};
+
+struct CandidateRequest {
+    std::vector<CatalogueTable> tables;
+    std::vector<ForeignKey> foreign_keys;
+    std::vector<SourceColumn> source;
+    std::vector<RelationRequest> relations = {};
+    std::string as_of = {};
+    TimeType as_of_type = TimeType::none;
+    bool inclusive = false;
+    std::vector<std::string> windows = {""}; // "" for all rows
+    int max_depth = 2;
+    std::function<TextValues(int table, const std::string& column)> text_values;
+};
+
+// What a user should know of a plan.
+struct PlanRemarks {
+    std::vector<std::string> timeless = {};   // relations that count whole
+    std::vector<std::string> many_times = {}; // tables that were left out, as nobody said which of their times it is
+    std::vector<std::string> unread = {};     // tables that were left out, as their key or time may not be read
+};
+
+// Returns a plan of all candidates, in an order that only names decide. Errors invalid_argument, undefined_column,
+// wrong_type where relations are named.
+Plan candidate_plan(const CandidateRequest& request, PlanRemarks& remarks);
+
+} // namespace btml::features

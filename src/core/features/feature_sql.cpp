@@ -1,0 +1,379 @@
+#include "core/features/feature_sql.hpp"
+
+#include "core/base/text_builder.hpp"
+#include "core/features/sql_names.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace btml::features {
+
+namespace {
+
+constexpr char row_column[] = "btml_row";
+
+// Adds a text to a list unless it is there; returns its number from 1.
+size_t number_in(std::vector<std::string>& list, const std::string& text) {
+    const auto found = std::find(list.begin(), list.end(), text);
+    const auto number = static_cast<size_t>(found - list.begin()) + 1;
+    if (found == list.end()) list.push_back(text);
+    return number;
+}
+
+// What is taken of the rows of one relation with many rows, and of the relations that are joined to it.
+struct RowSet {
+    std::vector<int> joined;                    // relations with one row a key, in their order
+    std::vector<std::string> numbers, texts;    // expressions over its rows
+    std::vector<std::string> windows, requests; // lengths, "" for all rows; features of numbers
+    bool is_used = false, is_shown = false;     // for other relations, for the result
+};
+
+class FeatureQuery {
+  public:
+    FeatureQuery(const Plan& plan, const PredictionSource& source, bool (*is_reserved)(std::string_view),
+                 RunContext& context)
+        : plan_(plan),
+          source_(source),
+          is_reserved_(is_reserved),
+          rows_(plan.relations.size()),
+          result_(plan.features.size()),
+          sql_(context, "the SQL of features") {}
+
+    Buffer<char> write() {
+        check_names();
+        for (size_t i = 0; i < plan_.features.size(); i++) add_feature(i);
+        // What a relation goes by is found before it, so the last ones are asked first.
+        for (size_t i = rows_.size(); i-- > 0;)
+            if (rows_[i].is_used) add_last_key(static_cast<int>(i));
+        write_predictions();
+        for (size_t i = 0; i < rows_.size(); i++)
+            if (rows_[i].is_used) write_rows(static_cast<int>(i));
+        write_result();
+        return sql_.take();
+    }
+
+  private:
+    std::string name(std::string_view identifier_name) const { return identifier(identifier_name, is_reserved_); }
+    std::string name_of(int relation) const { return name(plan_.at(relation).name); }
+    std::string column(int relation, const std::string& column_name) const {
+        return name_of(relation) + "." + name(column_name);
+    }
+
+    void check_names() const {
+        std::set<std::string_view> names(source_.columns.begin(), source_.columns.end());
+        if (names.contains(row_column))
+            throw Error(ErrorCode::invalid_argument,
+                        format("source has a column \"%s\", which the SELECT of features needs", row_column));
+        for (const Definition& feature : plan_.features)
+            if (names.contains(feature.name))
+                throw Error(ErrorCode::invalid_argument,
+                            format("source has a column \"%s\", and so have its features", feature.name.c_str()), "",
+                            "Give the source's column another name.");
+        if (const size_t all = source_.columns.size() + plan_.features.size(); all > max_columns)
+            throw Error(ErrorCode::limit_exceeded,
+                        format("source and features have %zu columns, a SELECT has at most %zu", all, max_columns), "",
+                        "Give btml.relational_features a target and fewer max_features.");
+    }
+
+    // Finds what a feature is taken from, and how the result has it.
+    void add_feature(size_t i) {
+        const Definition& feature = plan_.features[i];
+        const int rows = plan_.rows_of(feature.relation);
+        if (rows == source_number) {
+            result_[i] = std::string("prediction.") + looked_up(feature.relation, feature.column, feature.type);
+            return;
+        }
+        RowSet& set = used(rows);
+        set.is_shown = true;
+        join_to(set, feature.relation);
+        if (feature.aggregate == Aggregate::last && feature.type == ColumnType::text) {
+            const size_t number = number_in(set.texts, known(feature.relation, column_of(feature) + "::text"));
+            result_[i] = name_of(rows) + format(".t[%zu]", number);
+            return;
+        }
+        const size_t number =
+            feature.column.empty() ? 0 : number_in(set.numbers, known(feature.relation, number_of(feature)));
+        const size_t window = number_in(set.windows, feature.window);
+        const size_t request =
+            number_in(set.requests, format("%s %zu %zu", facts_of(feature.aggregate).name, number, window));
+        result_[i] = name_of(rows) + format(".x[%zu]", request);
+    }
+
+    std::string column_of(const Definition& feature) const { return column(feature.relation, feature.column); }
+
+    std::string number_of(const Definition& feature) const {
+        const std::string of = column_of(feature);
+        if (feature.aggregate == Aggregate::share && feature.type == ColumnType::text)
+            return "(" + of + "::text = " + literal(feature.value) + ")::int";
+        if (feature.type == ColumnType::text) return "hashtextextended(" + of + "::text, 0)";
+        return feature.type == ColumnType::boolean ? of + "::int" : of;
+    }
+
+    // An expression over a relation that is joined to rows, NULL until the time of its row.
+    std::string known(int relation, const std::string& expression) const {
+        const int rows = plan_.rows_of(relation);
+        if (relation == rows) return expression;
+        std::string condition;
+        for (int at = relation; at != rows; at = plan_.at(at).of)
+            if (const Relation& joined = plan_.at(at); !joined.time.empty())
+                condition += (condition.empty() ? "" : " AND ") + time_of(at) + " <= " + time_of_rows(rows);
+        if (condition.empty()) return expression;
+        return "CASE WHEN " + condition + " THEN " + expression + " END";
+    }
+
+    RowSet& used(int rows) {
+        RowSet& set = rows_[static_cast<size_t>(rows)];
+        set.is_used = true;
+        return set;
+    }
+
+    // Has a relation, and those between, joined to the rows it belongs to.
+    void join_to(RowSet& set, int relation) {
+        const Relation& joined = plan_.at(relation);
+        if (!joined.unique || std::find(set.joined.begin(), set.joined.end(), relation) != set.joined.end()) return;
+        if (joined.of != source_number) join_to(set, joined.of);
+        set.joined.push_back(relation);
+    }
+
+    // Has the rows that a relation goes by the last of kept, and their key among the last texts.
+    void add_last_key(int relation) {
+        const int first = plan_.first_of(relation);
+        const Relation& by = plan_.at(first);
+        if (!by.last) {
+            for (const KeyPair& pair : by.key)
+                if (by.of != source_number) looked_up(by.of, pair.of_column, {});
+            return;
+        }
+        RowSet& set = used(plan_.rows_of(by.of));
+        join_to(set, by.of);
+        for (const KeyPair& pair : by.key) number_in(set.texts, last_key(by, pair));
+    }
+
+    // The key's values of a row that has all of them.
+    std::string last_key(const Relation& by, const KeyPair& wanted) const {
+        const std::string value = column(by.of, wanted.of_column) + "::text";
+        if (by.key.size() == 1) return known(by.of, value);
+        std::string all;
+        for (const KeyPair& pair : by.key)
+            all += (all.empty() ? "" : " AND ") + column(by.of, pair.of_column) + " IS NOT NULL";
+        return known(by.of, "CASE WHEN " + all + " THEN " + value + " END");
+    }
+
+    // A column of a relation that is joined to the source: the name that predictions have it by. No type: as it is.
+    std::string looked_up(int relation, const std::string& column_name, std::optional<ColumnType> type) {
+        join_to(predictions_, relation);
+        const std::string of = column(relation, column_name);
+        const bool is_time = type == ColumnType::time && !plan_.as_of.empty();
+        std::string value = of;
+        if (is_time)
+            value = "(extract(epoch FROM source." + name(plan_.as_of) + ") - extract(epoch FROM " + of +
+                    "))::float8 / 86400";
+        if (type == ColumnType::boolean) value += "::int";
+        std::string condition;
+        const auto require = [&](const std::string& time) {
+            condition += (condition.empty() ? "" : " AND ") + time + before() + "source." + name(plan_.as_of);
+        };
+        if (is_time) require(of);
+        for (int at = relation; at != source_number && !plan_.as_of.empty(); at = plan_.at(at).of)
+            if (const Relation& joined = plan_.at(at); !joined.time.empty()) require(column(at, joined.time));
+        if (!condition.empty()) value = "CASE WHEN " + condition + " THEN " + value + " END";
+        return format("v%zu", number_in(predictions_.numbers, value));
+    }
+
+    const char* before() const { return plan_.inclusive ? " <= " : " < "; }
+
+    // A time as a timestamp of UTC, in which windows are counted.
+    static std::string timestamp(const std::string& time, TimeType type) {
+        return type == TimeType::timestamptz ? time + " AT TIME ZONE 'UTC'"
+               : type == TimeType::date      ? time + "::timestamp"
+                                             : time;
+    }
+    std::string time_of(int relation) const {
+        const Relation& of = plan_.at(relation);
+        return timestamp(column(relation, of.time), of.time_type);
+    }
+    // The time from which all that a row is joined of is there.
+    std::string time_of_rows(int rows) const {
+        std::string times;
+        size_t count = 0;
+        for (int at = rows, first = plan_.first_of(rows);; at = plan_.at(at).of) {
+            if (!plan_.at(at).time.empty()) times += (count++ > 0 ? ", " : "") + time_of(at);
+            if (at == first) break;
+        }
+        return count == 0 ? "'-infinity'::timestamp" : count == 1 ? times : "greatest(" + times + ")";
+    }
+
+    std::string table_of(int relation) const {
+        const Relation& of = plan_.at(relation);
+        return (of.schema.empty() ? "" : name(of.schema) + ".") + name(of.table) +
+               (of.table == of.name ? "" : " AS " + name(of.name));
+    }
+    // The join's condition; source: the alias of what relations of the source are joined to.
+    std::string on_key(int relation, const char* source) const {
+        const Relation& of = plan_.at(relation);
+        std::string condition;
+        for (const KeyPair& pair : of.key) {
+            condition += (condition.empty() ? "" : " AND ") + column(relation, pair.column) + " = ";
+            condition += of.of == source_number ? source + name(pair.of_column) : column(of.of, pair.of_column);
+        }
+        return condition;
+    }
+    void write_joins(const RowSet& set, const char* indent) {
+        for (const int relation : set.joined)
+            sql_ << indent << "LEFT JOIN " << table_of(relation) << " ON " << on_key(relation, "source.") << "\n";
+    }
+
+    void write_list(const std::vector<std::string>& items, const char* between = ", ") {
+        for (size_t i = 0; i < items.size(); i++) sql_ << (i > 0 ? between : "") << items[i];
+    }
+
+    void write_predictions() {
+        sql_ << "WITH prediction AS MATERIALIZED (\n  SELECT row_number() OVER () AS " << row_column << ", source.*";
+        for (size_t i = 0; i < predictions_.numbers.size(); i++)
+            sql_ << ",\n    " << predictions_.numbers[i] << format(" AS v%zu", i + 1);
+        sql_ << "\n  FROM (\n" << source_.sql << "\n  ) AS source\n";
+        write_joins(predictions_, "  ");
+        sql_ << ")";
+    }
+
+    // The predictions' values of the key that a relation is first reached by, and its own.
+    struct Key {
+        std::vector<std::string> values, columns;
+        std::string from = "prediction"; // what has the values
+    };
+
+    Key key_of(int first) {
+        const Relation& by = plan_.at(first);
+        Key key;
+        for (const KeyPair& pair : by.key) {
+            const std::string own = column(first, pair.column);
+            if (by.last) {
+                const int rows = plan_.rows_of(by.of);
+                const size_t number = number_in(rows_[static_cast<size_t>(rows)].texts, last_key(by, pair));
+                key.values.push_back(name_of(rows) + format(".t[%zu]", number));
+                key.columns.push_back(own + "::text");
+                key.from = std::string("prediction JOIN ") + name_of(rows) + " USING (" + row_column + ")";
+                continue;
+            }
+            key.columns.push_back(own);
+            key.values.push_back(
+                "prediction." + (by.of == source_number ? name(pair.of_column) : looked_up(by.of, pair.of_column, {})));
+        }
+        return key;
+    }
+
+    // The features of one relation with many rows: rows and predictions by key and time, in one pass.
+    void write_rows(int relation) {
+        const RowSet& set = rows_[static_cast<size_t>(relation)];
+        const Key key = key_of(plan_.first_of(relation));
+        const bool has_texts = !set.texts.empty(), has_numbers = !set.numbers.empty();
+        sql_ << ",\n" << name_of(relation) << " AS ( -- " << comment(plan_.path(relation)) << "\n";
+        sql_ << "  SELECT " << row_column << ", x" << (has_texts ? ", t" : "") << " FROM (\n    SELECT " << row_column;
+        if (!set.requests.empty()) {
+            sql_ << ",\n      btml.history_features(at, since, x, ARRAY[";
+            for (size_t i = 0; i < set.requests.size(); i++) sql_ << (i > 0 ? ", " : "") << literal(set.requests[i]);
+            sql_ << "]) OVER by_time AS x";
+        } else
+            sql_ << ", NULL AS x";
+        if (has_texts) sql_ << ",\n      btml.history_last(at, since, t) OVER by_time AS t";
+        sql_ << "\n    FROM (\n";
+        write_as_of(key, set);
+        sql_ << "\n      UNION ALL\n";
+        write_history(relation, key, set);
+        sql_ << "\n    ) AS history\n    WINDOW by_time AS (PARTITION BY ";
+        for (size_t i = 0; i < key.values.size(); i++) sql_ << (i > 0 ? ", " : "") << format("k%zu", i + 1);
+        sql_ << "\n      ORDER BY at, " << row_column << (plan_.inclusive ? " NULLS FIRST" : " NULLS LAST")
+             << (has_numbers ? ", x" : "") << (has_texts ? ", t" : "") << ")\n  ) AS features\n  WHERE " << row_column
+             << " IS NOT NULL\n)";
+    }
+
+    void write_as_of(const Key& key, const RowSet& set) {
+        sql_ << "      SELECT " << row_column;
+        for (size_t i = 0; i < key.values.size(); i++) sql_ << ", " << key.values[i] << format(" AS k%zu", i + 1);
+        const std::string as_of =
+            plan_.as_of.empty() ? "'infinity'::timestamp" : timestamp("prediction." + name(plan_.as_of), source_.as_of);
+        sql_ << ",\n        " << as_of << " AS at,\n        ARRAY[";
+        for (size_t i = 0; i < set.windows.size(); i++) {
+            if (i > 0) sql_ << ", ";
+            if (set.windows[i].empty())
+                sql_ << "'-infinity'";
+            else
+                sql_ << as_of << " - interval " << literal(set.windows[i]);
+        }
+        sql_ << "]::timestamp[] AS since,\n        NULL::float8[] AS x, NULL::text[] AS t\n      FROM " << key.from;
+    }
+
+    void write_history(int relation, const Key& key, const RowSet& set) {
+        const int first = plan_.first_of(relation);
+        sql_ << "      SELECT NULL, ";
+        write_list(key.columns);
+        sql_ << ",\n        " << time_of_rows(relation) << ", NULL,\n        ";
+        write_array(set.numbers, "float8");
+        sql_ << ",\n        ";
+        write_array(set.texts, "text");
+        sql_ << "\n      FROM " << table_of(first) << "\n";
+        write_chain(relation, first);
+        write_joins(set, "      ");
+        sql_ << "      WHERE " << (key.columns.size() > 1 ? "(" : "");
+        write_list(key.columns);
+        sql_ << (key.columns.size() > 1 ? ")" : "") << " IN (SELECT ";
+        write_list(key.values);
+        sql_ << " FROM " << key.from << ")";
+        for (int at = relation;; at = plan_.at(at).of) {
+            if (const Relation& of = plan_.at(at); !of.time.empty())
+                sql_ << "\n        AND " << column(at, of.time) << " IS NOT NULL";
+            if (at == first) break;
+        }
+    }
+
+    void write_array(const std::vector<std::string>& items, const char* type) {
+        if (items.empty()) {
+            sql_ << "NULL";
+            return;
+        }
+        sql_ << "ARRAY[";
+        write_list(items);
+        sql_ << "]::" << type << "[]";
+    }
+
+    // Joins the relations with many rows between the first and this one.
+    void write_chain(int relation, int first) {
+        std::vector<int> chain;
+        for (; relation != first; relation = plan_.at(relation).of) chain.push_back(relation);
+        for (size_t i = chain.size(); i-- > 0;)
+            sql_ << "      JOIN " << table_of(chain[i]) << " ON " << on_key(chain[i], "") << "\n";
+    }
+
+    void write_result() {
+        sql_ << "\nSELECT ";
+        for (size_t i = 0; i < source_.columns.size(); i++)
+            sql_ << (i > 0 ? ", " : "") << "prediction." << name(source_.columns[i]);
+        sql_ << (result_.empty() ? "" : ",");
+        for (size_t i = 0; i < result_.size(); i++) {
+            const Definition& feature = plan_.features[i];
+            sql_ << "\n  " << result_[i] << " AS " << name(feature.name) << (i + 1 < result_.size() ? "," : "")
+                 << " -- " << comment(plan_.words(feature));
+        }
+        sql_ << "\nFROM prediction";
+        for (size_t i = 0; i < rows_.size(); i++)
+            if (rows_[i].is_shown) sql_ << "\nJOIN " << name_of(static_cast<int>(i)) << " USING (" << row_column << ")";
+        sql_ << "\n";
+    }
+
+    const Plan& plan_;
+    const PredictionSource& source_;
+    bool (*const is_reserved_)(std::string_view);
+    RowSet predictions_;              // `joined` and `numbers`, the columns v1, v2 … of predictions
+    std::vector<RowSet> rows_;        // by relation
+    std::vector<std::string> result_; // by feature
+    TextBuilder sql_;
+};
+
+} // namespace
+
+Buffer<char> feature_sql(const Plan& plan, const PredictionSource& source, bool (*is_reserved)(std::string_view),
+                         RunContext& context) {
+    return FeatureQuery(plan, source, is_reserved, context).write();
+}
+
+} // namespace btml::features

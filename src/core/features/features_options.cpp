@@ -1,0 +1,26 @@
+#include "core/features/features_options.hpp"
+
+namespace btml::features {
+
+static constexpr Option<Options> plan_options[] = {
+    argument<Options>("target", "an output column", "what the features are to predict; they are chosen by their gain")
+        .null_means("all features are kept"),
+    argument<Options>("as_of", "an output column of type `date`, `timestamp` or `timestamptz`",
+                      "the time of the prediction; only rows before it count")
+        .null_means("all rows count"),
+    argument<Options>("relations", "a JSON object by name of relation", "which tables are read, by which keys")
+        .null_means("those that foreign keys lead to"),
+    argument<Options>("windows", "positive intervals, NULL for all rows", "how long before `as_of` rows count")
+        .default_is("{30 days,90 days,365 days,NULL}"),
+    option<&Options::max_depth>("max_depth", between(0, 5), "steps from the thing's own row to the rows that count"),
+    option<&Options::max_features>("max_features", between(1, 1600),
+                                   "how many features are kept where there is a target"),
+    option<&Options::inclusive>("inclusive", "rows of the time `as_of` itself count as well"),
+    argument<Options>("holdout", "a boolean output column", "rows that the gain is not computed from")
+        .null_means("the last fifth by `as_of`"),
+    option<&Options::seed>("seed", any_number(), "of the sample that features are chosen by"),
+};
+
+constinit const OptionsTable<Options> options_table{plan_options};
+
+} // namespace btml::features

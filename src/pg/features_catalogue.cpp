@@ -1,0 +1,217 @@
+#include "pg/features_catalogue.hpp"
+
+#include "pg/bridge/nodes.hpp"
+
+#include <map>
+
+extern "C" {
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteSupport.h"
+#include "utils/rel.h"
+}
+
+namespace btml::pg {
+
+using namespace features;
+
+namespace {
+
+// A column of a table, 0 for none.
+struct Origin {
+    Oid table;
+    AttrNumber column;
+};
+
+// Follows a view's column to that of the table it shows.
+Origin below_views(Origin origin) {
+    while (origin.table != InvalidOid && get_rel_relkind(origin.table) == RELKIND_VIEW) {
+        const ::Relation view = table_open(origin.table, AccessShareLock);
+        const Query* const query = get_view_query(view);
+        const auto* const entry = static_cast<TargetEntry*>(list_nth(query->targetList, origin.column - 1));
+        origin = {entry->resorigtbl, entry->resorigcol};
+        table_close(view, AccessShareLock);
+    }
+    return origin;
+}
+
+std::vector<Origin> origins_of(const Source& source) {
+    std::vector<Origin> origins;
+    for (const TargetEntry* const entry : items<const TargetEntry>(source.analysis().query->targetList))
+        if (!entry->resjunk)
+            origins.push_back(pg_call([=] { return below_views({entry->resorigtbl, entry->resorigcol}); }));
+    return origins;
+}
+
+std::string column_name(Origin origin) {
+    return pg_call([=] { return get_attname(origin.table, origin.column, false); });
+}
+
+class CatalogueReader {
+  public:
+    CatalogueReader(CandidateRequest& request, RunContext& context) : request_(request), context_(context) {}
+
+    int number_of(Oid table) {
+        const auto [found, is_new] = numbers_.try_emplace(table, static_cast<int>(request_.tables.size()));
+        if (is_new) request_.tables.emplace_back();
+        return found->second;
+    }
+
+    void read_source(const Source& source) {
+        const std::vector<Origin> origins = origins_of(source);
+        for (size_t i = 0; i < origins.size(); i++) {
+            SourceColumn column{.name = source.columns()[i].name};
+            if (const Origin origin = origins[i]; origin.table != InvalidOid && origin.column > 0) {
+                column.table = number_of(origin.table);
+                column.table_column = column_name(origin);
+                request_.tables[static_cast<size_t>(column.table)].is_own = true;
+            }
+            request_.source.push_back(std::move(column));
+        }
+    }
+
+    // Partitions have copies of the foreign keys of their tables, which are left out.
+    void read_foreign_keys() {
+        const std::vector<TextRow> rows =
+            text_rows("SELECT c.oid::text, c.conrelid::text, c.confrelid::text, a.attname::text, f.attname::text "
+                      "FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class t ON t.oid = c.conrelid "
+                      "JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace, "
+                      "ROWS FROM (pg_catalog.unnest(c.conkey), pg_catalog.unnest(c.confkey)) WITH ORDINALITY AS k(own, "
+                      "other, place), "
+                      "pg_catalog.pg_attribute a, pg_catalog.pg_attribute f "
+                      "WHERE c.contype = 'f' AND c.conparentid = 0 AND a.attrelid = c.conrelid AND a.attnum = k.own "
+                      "AND f.attrelid = c.confrelid AND f.attnum = k.other "
+                      "ORDER BY n.nspname, t.relname, c.conname, k.place",
+                      context_);
+        std::string last;
+        for (const TextRow& row : rows) {
+            if (row[0] != last) request_.foreign_keys.push_back({number_of(oid(row[1])), number_of(oid(row[2])), {}});
+            last = row[0];
+            request_.foreign_keys.back().pairs.push_back({row[3], row[4]});
+        }
+    }
+
+    // Columns of keys are those of primary and foreign keys, and of unique constraints of one column.
+    void read_columns() {
+        if (numbers_.empty()) return;
+        const std::vector<TextRow> rows =
+            text_rows("SELECT c.oid::text, n.nspname::text, c.relname::text, a.attname::text, a.atttypid::text, "
+                      "CASE WHEN pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
+                      "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') THEN 'yes' ELSE '' END, "
+                      "CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
+                      "AND a.attnum = ANY (k.conkey) AND (k.contype IN ('p', 'f') "
+                      "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))) THEN 'yes' ELSE '' END "
+                      "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+                      "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid "
+                      "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.oid IN (" +
+                          oids() + ") ORDER BY c.oid, a.attnum",
+                      context_);
+        for (const TextRow& row : rows) {
+            CatalogueTable& table = table_of(row[0]);
+            table.schema = row[1];
+            table.name = row[2];
+            const Oid type = pg_call([&] { return getBaseType(oid(row[4])); });
+            if (row[5] == "yes")
+                table.columns.push_back({row[3], feature_column_type(type), time_type_of(type), row[6] == "yes"});
+        }
+    }
+
+    void read_unique_keys() {
+        if (numbers_.empty()) return;
+        const std::vector<TextRow> rows = text_rows(
+            "SELECT i.indrelid::text, i.indexrelid::text, a.attname::text FROM pg_catalog.pg_index i, "
+            "pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a "
+            "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL "
+            "AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND i.indrelid IN (" +
+                oids() + ") ORDER BY i.indexrelid, k.place",
+            context_);
+        std::string last;
+        for (const TextRow& row : rows) {
+            CatalogueTable& table = table_of(row[0]);
+            if (row[1] != last) table.unique_keys.emplace_back();
+            last = row[1];
+            table.unique_keys.back().push_back(row[2]);
+        }
+    }
+
+  private:
+    static Oid oid(const std::string& text) { return static_cast<Oid>(std::stoul(text)); }
+    CatalogueTable& table_of(const std::string& text) {
+        return request_.tables[static_cast<size_t>(number_of(oid(text)))];
+    }
+    std::string oids() const {
+        std::string list;
+        for (const auto& [table, number] : numbers_) list += (list.empty() ? "" : ", ") + std::to_string(table);
+        return list;
+    }
+
+    CandidateRequest& request_;
+    RunContext& context_;
+    std::map<Oid, int> numbers_;
+};
+
+Oid table_named(const std::string& name) {
+    const char* const text = name.c_str();
+    return pg_call([=] {
+        const RangeVar* const table = makeRangeVarFromNameList(btml_compat_name_list(text));
+        return RangeVarGetRelid(table, AccessShareLock, false);
+    });
+}
+
+} // namespace
+
+std::vector<TextRow> text_rows(const std::string& sql, RunContext& context) {
+    const Source source = Source::of_rows(sql);
+    const size_t columns = source.columns().size();
+    std::vector<TextRow> rows;
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        TextRow& row = rows.emplace_back(columns);
+        for (size_t i = 0; i < columns; i++)
+            if (!nulls[i]) {
+                const Datum value = values[i];
+                const text* const detoasted = pg_call([=] { return DatumGetTextPP(value); });
+                row[i].assign(VARDATA_ANY(detoasted), VARSIZE_ANY_EXHDR(detoasted));
+            }
+        return true;
+    });
+    source.read_rows(sink, "reading the catalogue", context);
+    return rows;
+}
+
+TimeType time_type_of(Oid type) {
+    switch (number_kind(type)) {
+    case NumberKind::date:
+        return TimeType::date;
+    case NumberKind::timestamp:
+        return TimeType::timestamp;
+    case NumberKind::timestamptz:
+        return TimeType::timestamptz;
+    default:
+        return TimeType::none;
+    }
+}
+
+std::optional<ColumnType> feature_column_type(Oid type) {
+    const NumberKind kind = number_kind(type);
+    if (is_plain_number(kind)) return ColumnType::number;
+    if (kind == NumberKind::boolean) return ColumnType::boolean;
+    if (is_point_in_time(kind)) return ColumnType::time;
+    if (pg_call([=] { return is_categorical(type); })) return ColumnType::text;
+    return {};
+}
+
+std::vector<int> read_catalogue(const Source& source, const std::vector<std::string>& named, CandidateRequest& request,
+                                RunContext& context) {
+    CatalogueReader reader(request, context);
+    reader.read_source(source);
+    std::vector<int> numbers;
+    for (const std::string& name : named) numbers.push_back(name.empty() ? -1 : reader.number_of(table_named(name)));
+    reader.read_foreign_keys();
+    reader.read_columns();
+    reader.read_unique_keys();
+    return numbers;
+}
+
+} // namespace btml::pg

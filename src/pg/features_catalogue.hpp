@@ -1,0 +1,24 @@
+// What PostgreSQL's catalogue says of the tables around a source: columns, foreign keys, unique keys.
+#pragma once
+
+#include "core/features/candidates.hpp"
+#include "pg/source/source.hpp"
+
+namespace btml::pg {
+
+// The values of one row of a query, its texts by column; NULL as "".
+using TextRow = std::vector<std::string>;
+
+// Runs a query of ours, all of whose columns are texts, with the caller's rights.
+std::vector<TextRow> text_rows(const std::string& sql, RunContext& context);
+
+// A date or timestamp is a time, an integer, real or numeric a number; text-like types and enums are text.
+std::optional<features::ColumnType> feature_column_type(Oid type);
+features::TimeType time_type_of(Oid type);
+
+// Fills tables, foreign keys and the source's columns. named: further tables by their names as in SQL, whose numbers
+// among the tables are the result. Errors as PostgreSQL's for a table that is not there.
+std::vector<int> read_catalogue(const Source& source, const std::vector<std::string>& named,
+                                features::CandidateRequest& request, RunContext& context);
+
+} // namespace btml::pg

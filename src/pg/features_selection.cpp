@@ -1,0 +1,194 @@
+#include "pg/features_selection.hpp"
+
+#include "core/features/feature_sql.hpp"
+#include "core/features/sql_names.hpp"
+#include "pg/features_catalogue.hpp"
+
+#include <charconv>
+#include <map>
+#include <set>
+
+extern "C" {
+#include "common/keywords.h"
+}
+
+namespace btml::pg {
+
+using namespace features;
+
+namespace {
+
+// Rows that features are chosen by, and how many features one fit chooses from.
+constexpr size_t sample_rows = 20'000, max_candidates = 800;
+constexpr char holdout_column[] = "btml_holdout", hash_column[] = "btml_hash";
+
+bool is_reserved(std::string_view word) {
+    const int keyword = ScanKeywordLookup(std::string(word).c_str(), &ScanKeywords);
+    return keyword >= 0 && ScanKeywordCategories[keyword] != UNRESERVED_KEYWORD;
+}
+
+class FeatureSelection {
+  public:
+    FeatureSelection(Plan& plan, const SelectionRequest& request, RunContext& context)
+        : plan_(plan), request_(request), context_(context), sample_(Source::of_rows(sample_sql())) {}
+
+    void run() {
+        const std::vector<Definition> candidates = std::move(plan_.features);
+        std::vector<Definition> kept;
+        for (size_t begin = 0; begin < candidates.size(); begin += max_candidates) {
+            const size_t end = std::min(candidates.size(), begin + max_candidates);
+            context_.progress("choosing features", begin, candidates.size());
+            append(kept, worthy({candidates.begin() + static_cast<ptrdiff_t>(begin),
+                                 candidates.begin() + static_cast<ptrdiff_t>(end)}));
+        }
+        if (candidates.size() > max_candidates) {
+            sort_by_gain(kept);
+            kept.resize(std::min(kept.size(), max_columns - request_.source.columns().size() - 1));
+            kept = worthy(std::move(kept));
+        }
+        sort_by_gain(kept);
+        kept.resize(std::min(kept.size(), static_cast<size_t>(request_.options.max_features)));
+        plan_.features = std::move(kept);
+        drop_unused_relations();
+        tell_equal();
+    }
+
+  private:
+    static void append(std::vector<Definition>& all, std::vector<Definition> more) {
+        all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+    static void sort_by_gain(std::vector<Definition>& list) {
+        std::stable_sort(list.begin(), list.end(),
+                         [](const Definition& a, const Definition& b) { return *a.gain > *b.gain; });
+    }
+
+    // Columns of the source that tell predictions apart and are no features.
+    std::set<std::string> key_columns() const {
+        std::set<std::string> names;
+        if (!plan_.as_of.empty()) names.insert(plan_.as_of);
+        for (const Relation& relation : plan_.relations)
+            if (relation.of == source_number)
+                for (const KeyPair& pair : relation.key) names.insert(pair.of_column);
+        return names;
+    }
+
+    // The sample's rows are those of the least hashes, whatever the order of the source's rows.
+    std::string sample_sql() const {
+        std::string keys = quoted(request_.target), columns;
+        for (const std::string& name : key_columns()) keys += ", " + quoted(name);
+        for (const Source::Column& column : request_.source.columns())
+            if (column.name != request_.holdout) columns += "sample." + quoted(column.name) + ", ";
+        std::string sql = "WITH sample AS MATERIALIZED (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys +
+                          "), " + std::to_string(request_.options.seed) + ") AS " + hash_column + " FROM (\n" +
+                          request_.source.analysis().text + "\n) AS source WHERE " + quoted(request_.target) +
+                          " IS NOT NULL ORDER BY " + hash_column + " LIMIT " + std::to_string(sample_rows) + ")";
+        const std::string by_hash = format("sample.%s %% 5 = 0", hash_column), as_of = quoted(plan_.as_of);
+        if (request_.holdout)
+            return sql + " SELECT " + columns + "sample." + quoted(*request_.holdout) + " AS " + holdout_column +
+                   " FROM sample";
+        if (plan_.as_of.empty()) return sql + " SELECT " + columns + by_hash + " AS " + holdout_column + " FROM sample";
+        return sql + ", border AS (SELECT percentile_disc(0.8) WITHIN GROUP (ORDER BY " + as_of + ") AS at, max(" +
+               as_of + ") AS last FROM sample) SELECT " + columns + "CASE WHEN border.last > border.at THEN sample." +
+               as_of + " > border.at ELSE " + by_hash + " END AS " + holdout_column + " FROM sample, border";
+    }
+
+    // The features of gain, with what they were worth, when they are tried beside the source's own columns.
+    std::vector<Definition> worthy(std::vector<Definition> tried) {
+        if (tried.empty()) return tried;
+        plan_.features = tried;
+        std::string names;
+        const std::set<std::string> keys = key_columns();
+        for (const Source::Column& column : request_.source.columns())
+            if (column.name != request_.target && column.name != request_.holdout && !keys.contains(column.name))
+                names += literal(column.name) + ", ";
+        for (const Definition& feature : tried) names += literal(feature.name) + ", ";
+        names.resize(names.size() - 2);
+        const std::string fit = "SELECT feature, gain::text FROM btml.feature_importance(btml.boost_fit(" +
+                                literal(feature_sql_over(plan_, sample_, context_)) + ", " + literal(request_.target) +
+                                ", features => ARRAY[" + names + "], holdout => '" + holdout_column +
+                                "', trees => 200, early_stopping => 20, seed => " +
+                                std::to_string(request_.options.seed) + ")) WHERE gain > 0";
+        std::map<std::string, double> gains;
+        for (const TextRow& row : text_rows(fit, context_)) gains[row[0]] = std::strtod(row[1].c_str(), nullptr);
+        std::vector<Definition> found;
+        for (Definition& feature : tried) {
+            const auto gain = gains.find(feature.name);
+            if (gain == gains.end()) continue;
+            feature.gain = gain->second;
+            found.push_back(std::move(feature));
+        }
+        return found;
+    }
+
+    // Leaves only the relations that features or other relations need.
+    void drop_unused_relations() {
+        std::vector<bool> needed(plan_.relations.size());
+        for (const Definition& feature : plan_.features) needed[static_cast<size_t>(feature.relation)] = true;
+        for (size_t i = needed.size(); i-- > 0;)
+            if (needed[i] && plan_.relations[i].of != source_number)
+                needed[static_cast<size_t>(plan_.relations[i].of)] = true;
+        std::vector<int> places(needed.size(), source_number);
+        std::vector<Relation> left;
+        for (size_t i = 0; i < needed.size(); i++) {
+            if (!needed[i]) continue;
+            places[i] = static_cast<int>(left.size());
+            left.push_back(std::move(plan_.relations[i]));
+            if (int& of = left.back().of; of != source_number) of = places[static_cast<size_t>(of)];
+        }
+        plan_.relations = std::move(left);
+        for (Definition& feature : plan_.features) feature.relation = places[static_cast<size_t>(feature.relation)];
+    }
+
+    // Tells of a first feature that is the target itself.
+    void tell_equal() {
+        if (plan_.features.empty()) return;
+        const Definition& first = plan_.features.front();
+        const Source::Column& target = sample_.columns()[static_cast<size_t>(sample_.column(request_.target))];
+        const std::optional<ColumnType> type = feature_column_type(target.type);
+        const bool is_text = first.type == ColumnType::text &&
+                             (first.aggregate == Aggregate::last || first.aggregate == Aggregate::value);
+        if (!type || (type == ColumnType::text) != is_text || type == ColumnType::time) return;
+        const std::string value = quoted(request_.target) + (type == ColumnType::boolean ? "::int" : "");
+        Plan alone = plan_;
+        alone.features = {first};
+        const std::vector<TextRow> rows =
+            text_rows("SELECT count(*)::text FROM (\n" + feature_sql_over(alone, sample_, context_) +
+                          "\n) AS f WHERE " + value + " IS DISTINCT FROM " + quoted(first.name),
+                      context_);
+        if (rows.front().front() == "0")
+            notice("feature \"" + first.name + "\" equals the target in every row",
+                   "It is the " + alone.words(first) + ".",
+                   "Leave its column out unless it is known when predictions are made.");
+    }
+
+    Plan& plan_;
+    const SelectionRequest& request_;
+    RunContext& context_;
+    const Source sample_;
+};
+
+} // namespace
+
+std::string feature_sql_over(const Plan& plan, const Source& source, RunContext& context) {
+    PredictionSource text{.sql = source.analysis().text, .columns = {}};
+    source.require_distinct_names();
+    for (const Source::Column& column : source.columns()) text.columns.push_back(column.name);
+    if (!plan.as_of.empty()) {
+        const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(plan.as_of))];
+        text.as_of = time_type_of(as_of.type);
+        if (text.as_of == TimeType::none)
+            throw Error(ErrorCode::wrong_type, format("as_of \"%s\" has type %s, not date, timestamp or timestamptz",
+                                                      plan.as_of.c_str(), type_name(as_of.type)));
+    }
+    for (const Relation& relation : plan.relations)
+        if (relation.of == source_number)
+            for (const KeyPair& pair : relation.key) source.column(pair.of_column);
+    const Buffer<char> sql = feature_sql(plan, text, is_reserved, context);
+    return {sql.data(), sql.size()};
+}
+
+void select_features(Plan& plan, const SelectionRequest& request, RunContext& context) {
+    FeatureSelection(plan, request, context).run();
+}
+
+} // namespace btml::pg
