@@ -18,12 +18,9 @@ using namespace features;
 
 namespace {
 
+constexpr uint64_t min_target_rows = 20;
 constexpr char relations_hint[] =
     R"(It is an object by name of relation, as in {"calls": {"table": "call", "key": {"customer_id": "customer_id"}, "time": "at"}}.)";
-
-std::string json_argument(Datum value) {
-    return json_text(value);
-}
 
 // "1 month 2 days 3 hours", which reads back as the interval whatever the session's style is.
 std::string interval_text(const Interval& interval) {
@@ -120,7 +117,9 @@ NamedRelation read_relation(const JsonOption& given) {
         else if (option.name == "last" && option.boolean)
             request.last = *option.boolean;
         else
-            unknown_option(option.name, {"table", "key", "of", "time", "columns", "last"});
+            refuse_relation(given.name,
+                            "has \"" + option.name +
+                                "\", not one of \"table\", \"key\", \"of\", \"time\", \"columns\", \"last\"");
     }
     if (relation.table.empty() != request.key.empty())
         refuse_relation(given.name, "needs a table and a key, or neither");
@@ -147,8 +146,7 @@ std::vector<NamedRelation> in_order(std::vector<NamedRelation> relations) {
 std::vector<NamedRelation> read_relations(const NamedArguments& arguments) {
     std::vector<NamedRelation> relations;
     if (arguments.is_null("relations")) return relations;
-    for (const JsonOption& option :
-         json_options(json_argument(arguments.datum("relations")), "relations", relations_hint))
+    for (const JsonOption& option : json_options(json_text(arguments.datum("relations")), "relations", relations_hint))
         relations.push_back(read_relation(option));
     return in_order(std::move(relations));
 }
@@ -188,18 +186,31 @@ void tell(const PlanRemarks& remarks) {
     if (!remarks.unread.empty()) notice("tables whose keys you may not read are left out: " + listed(remarks.unread));
 }
 
-// The first column of a source that is NULL somewhere, of those that must not be.
-void require_times(const Source& source, const std::string& as_of, RunContext& context) {
-    if (as_of.empty()) return;
-    const std::vector<TextRow> rows = text_rows("SELECT count(*)::text, (count(*) - count(" + quoted(as_of) +
-                                                    "))::text FROM (\n" + source.analysis().text + "\n) AS source",
-                                                context);
-    if (rows.front()[0] == "0") throw Error(ErrorCode::invalid_argument, "source has no rows");
-    if (rows.front()[1] != "0")
+// What must hold of the source's rows before features are made of them.
+void check_rows(const Source& source, const std::string& as_of, const std::optional<std::string>& target,
+                const std::optional<std::string>& holdout, RunContext& context) {
+    const auto count_of = [](const std::string& expression) { return ", count(" + expression + ")::text"; };
+    const std::vector<TextRow> rows =
+        text_rows("SELECT count(*)::text" + count_of(as_of.empty() ? "1" : quoted(as_of)) +
+                      count_of(target ? quoted(*target) : "1") +
+                      count_of(holdout ? "nullif(" + quoted(*holdout) + ", false)" : "1") + " FROM (\n" +
+                      source.analysis().text + "\n) AS source",
+                  context);
+    const auto number = [&](size_t i) { return std::stoull(rows.front()[i]); };
+    const uint64_t all = number(0), with_target = number(2), held = number(3);
+    if (all == 0) throw Error(ErrorCode::invalid_argument, "source has no rows");
+    if (const uint64_t missing = all - number(1); missing > 0)
         throw Error(ErrorCode::null_value,
-                    format("as_of \"%s\" is NULL in %s row%s", as_of.c_str(), rows.front()[1].c_str(),
-                           rows.front()[1] == "1" ? "" : "s"),
-                    "", "Leave such rows out by WHERE … IS NOT NULL.");
+                    format("as_of \"%s\" is NULL in %" PRIu64 " of %" PRIu64 " rows", as_of.c_str(), missing, all), "",
+                    "Leave such rows out by WHERE … IS NOT NULL.");
+    if (target && with_target < min_target_rows)
+        throw Error(ErrorCode::invalid_argument,
+                    format("target \"%s\" has values in %" PRIu64 " rows, features are chosen by %" PRIu64 " at least",
+                           target->c_str(), with_target, min_target_rows),
+                    "", "Without a target all features are kept.");
+    if (holdout && (held == 0 || held == all))
+        throw Error(ErrorCode::invalid_argument,
+                    format("holdout \"%s\" is true in %s row", holdout->c_str(), held == 0 ? "no" : "every"));
 }
 
 Datum plan_datum(const Plan& plan, RunContext& context) {
@@ -239,15 +250,11 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
 }
 
 [[noreturn]] void refuse_empty(const NamedArguments& arguments) {
-    throw Error(ErrorCode::invalid_argument, "no relation has a row for the source's things",
+    throw Error(ErrorCode::invalid_argument, "no table of rows is found for the source",
                 arguments.is_null("relations")
                     ? "No foreign key leads from the source's columns to a table that may be read."
                     : "",
                 relations_hint);
-}
-
-Plan plan_argument(Datum value, RunContext& context) {
-    return parse_plan(json_text(value), context);
 }
 
 } // namespace
@@ -268,7 +275,7 @@ BTML_FUNCTION(btml_relational_features) {
     Plan plan = find_candidates(arguments, source, options, context);
     if (plan.features.empty()) refuse_empty(arguments);
     feature_sql_over(Plan{.as_of = plan.as_of, .relations = plan.relations}, source, context);
-    require_times(source, plan.as_of, context);
+    check_rows(source, plan.as_of, target, holdout, context);
     if (target) select_features(plan, {source, *target, holdout, options}, context);
     return plan_datum(plan, context);
 }
@@ -277,7 +284,7 @@ BTML_FUNCTION(btml_relational_features) {
 BTML_FUNCTION(btml_feature_sql) {
     const Arguments arguments(fcinfo);
     BackendContext context;
-    const Plan plan = plan_argument(arguments.datum(0, "plan"), context);
+    const Plan plan = parse_plan(json_text(arguments.datum(0, "plan")), context);
     const Source source = Source::of_rows(arguments.string(1, "source"));
     return text_datum(feature_sql_over(plan, source, context));
 }
@@ -288,7 +295,7 @@ BTML_FUNCTION(btml_feature_list) {
     const Arguments arguments(fcinfo);
     BackendContext context;
     ResultRows rows(fcinfo);
-    const Plan plan = plan_argument(arguments.datum(0, "plan"), context);
+    const Plan plan = parse_plan(json_text(arguments.datum(0, "plan")), context);
     const auto text_or_null = [](const std::string& value) { return null_if(value.empty(), value); };
     for (const Definition& feature : plan.features)
         rows.add_row(feature.name, plan.words(feature), feature.gain, plan.path(feature.relation),

@@ -20,7 +20,7 @@ namespace {
 
 // Rows that features are chosen by, and how many features one fit chooses from.
 constexpr size_t sample_rows = 20'000, max_candidates = 800;
-constexpr char holdout_column[] = "btml_holdout", hash_column[] = "btml_hash";
+constexpr char holdout_column[] = "btml_holdout";
 
 bool is_reserved(std::string_view word) {
     const int keyword = ScanKeywordLookup(std::string(word).c_str(), &ScanKeywords);
@@ -78,11 +78,13 @@ class FeatureSelection {
         for (const std::string& name : key_columns()) keys += ", " + quoted(name);
         for (const Source::Column& column : request_.source.columns())
             if (column.name != request_.holdout) columns += "sample." + quoted(column.name) + ", ";
-        std::string sql = "WITH sample AS MATERIALIZED (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys +
-                          "), " + std::to_string(request_.options.seed) + ") AS " + hash_column + " FROM (\n" +
+        std::string sql = "WITH hashed AS (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys + "), " +
+                          std::to_string(request_.options.seed) + ") AS btml_hash FROM (\n" +
                           request_.source.analysis().text + "\n) AS source WHERE " + quoted(request_.target) +
-                          " IS NOT NULL ORDER BY " + hash_column + " LIMIT " + std::to_string(sample_rows) + ")";
-        const std::string by_hash = format("sample.%s %% 5 = 0", hash_column), as_of = quoted(plan_.as_of);
+                          " IS NOT NULL), sample AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY btml_hash) AS "
+                          "btml_place FROM hashed ORDER BY btml_hash LIMIT " +
+                          std::to_string(sample_rows) + ")";
+        const std::string by_hash = "sample.btml_place % 5 = 0", as_of = quoted(plan_.as_of);
         if (request_.holdout)
             return sql + " SELECT " + columns + "sample." + quoted(*request_.holdout) + " AS " + holdout_column +
                    " FROM sample";

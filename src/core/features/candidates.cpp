@@ -80,12 +80,25 @@ class CandidateSearch {
             for (const RelationRequest& relation : request_.relations) add_named(relation);
         else
             follow_foreign_keys();
-        for (size_t i = 0; i < plan_.relations.size(); i++) add_features(static_cast<int>(i));
-        plan_.check();
+        for (size_t i = 0; i < plan_.relations.size(); i++) {
+            const size_t before = plan_.features.size();
+            add_features(static_cast<int>(i));
+            if (plan_.features.size() > before && counts_whole(static_cast<int>(i)))
+                add_once(remarks_.timeless, plan_.relations[i].name);
+        }
+        try {
+            plan_.check();
+        } catch (const Error& error) {
+            throw Error(error.code(), "relations do not go together", error.detail());
+        }
         return std::move(plan_);
     }
 
   private:
+    bool counts_whole(int relation) const {
+        return plan_.rows_of(relation) == relation ? !plan_.has_time(relation) : plan_.at(relation).time.empty();
+    }
+
     // What is known of a relation beside what the plan says.
     struct Found {
         int table;
@@ -246,9 +259,6 @@ class CandidateSearch {
         relation.table = table(found.table).name;
         plan_.relations.push_back(std::move(relation));
         found_.push_back(std::move(found));
-        const int added = static_cast<int>(found_.size()) - 1, rows = plan_.rows_of(added);
-        const bool has_time = rows == added ? plan_.has_time(added) : !plan_.relations.back().time.empty();
-        if (!has_time) add_once(remarks_.timeless, plan_.relations.back().name);
     }
 
     // Finds the time of a relation's rows. Returns false where it is left out as it may be any of several.

@@ -1,0 +1,213 @@
+-- Features of things from the tables around them.
+SET client_min_messages = warning;
+CREATE SCHEMA things;
+SET search_path = things, public;
+
+CREATE TABLE customer (id int PRIMARY KEY, region text, boss int REFERENCES customer, born date);
+CREATE TABLE product (id int PRIMARY KEY, kind text, price numeric);
+CREATE TABLE orders (id int PRIMARY KEY, customer int REFERENCES customer, at timestamp, channel text);
+CREATE TABLE line (orders int REFERENCES orders, product int REFERENCES product, n int);
+CREATE TABLE call (customer int REFERENCES customer, at timestamp, minutes float8, resolved boolean, topic text);
+CREATE TABLE task (customer int REFERENCES customer, as_of timestamp, y int);
+
+-- A pseudo-random number from 0 to n − 1 that is the same everywhere.
+CREATE FUNCTION draw(i int, salt int, n int) RETURNS int LANGUAGE sql IMMUTABLE AS
+'SELECT ((hashint4extended($1, $2) % $3 + $3) % $3)::int';
+
+INSERT INTO customer SELECT i, (ARRAY['north', 'south', 'east'])[1 + draw(i, 1, 3)], nullif(i / 5, 0), date '1990-01-01' + 10 * i
+FROM generate_series(1, 40) i;
+INSERT INTO product SELECT i, (ARRAY['toy', 'book'])[1 + i % 2], i * 1.5 FROM generate_series(1, 8) i;
+INSERT INTO orders SELECT i, nullif(draw(i, 2, 41), 0), nullif(timestamp '2024-01-01' + draw(i, 3, 400) * interval '1 day',
+    '2024-01-01'), (ARRAY['web', 'shop', NULL])[1 + draw(i, 4, 3)] FROM generate_series(1, 600) i;
+-- Lines of one order are alike: which of them is the last is nobody's choice.
+INSERT INTO line SELECT i, 1 + draw(i, 6, 8), 1 + draw(i, 7, 5) FROM generate_series(1, 600) i, generate_series(1, draw(i, 5, 4));
+INSERT INTO call SELECT 1 + draw(i, 8, 40), timestamp '2024-01-01' + draw(i, 9, 400) * interval '1 day',
+    CASE draw(i, 10, 9) WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::float8 ELSE draw(i, 11, 50) END, nullif(draw(i, 12, 3), 2)::boolean,
+    (ARRAY['bill', 'move', 'Ω "odd" \name'])[1 + draw(i, 13, 3)] FROM generate_series(1, 900) i;
+-- Two rows of one time and many that are alike.
+INSERT INTO call SELECT 7, '2024-06-01', 5, true, 'bill' FROM generate_series(1, 30);
+INSERT INTO task SELECT 1 + draw(i, 14, 45) % 40, timestamp '2024-02-01' + draw(i, 15, 12) * interval '30 days', draw(i, 16, 100)
+FROM generate_series(1, 120) i;
+INSERT INTO task VALUES (7, '2024-06-01', 1), (NULL, '2024-06-01', 1);
+
+-- Each feature by a query of its own: the aggregates once more, in PostgreSQL's words, over a view of the path.
+CREATE VIEW v_call AS SELECT * FROM call;
+CREATE VIEW v_orders AS SELECT * FROM orders;
+CREATE VIEW v_line AS SELECT l.*, o.customer, o.at FROM line l JOIN orders o ON o.id = l.orders;
+CREATE VIEW v_product AS SELECT v.customer, v.at, p.* FROM v_line v LEFT JOIN product p ON p.id = v.product;
+CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    x text := CASE WHEN value IS NOT NULL THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col || '::int'
+        WHEN col = 'minutes' THEN $x$nullif(minutes, 'NaN')$x$ ELSE quote_ident(coalesce(col, 'at')) END;
+    days text := 'extract(epoch FROM %s)::float8 / 86400 ';
+    rows text := format('FROM %I h WHERE h.customer = t.customer AND h.at %s t.as_of', 'v_' || relation,
+        CASE WHEN inclusive THEN '<=' ELSE '<' END) || CASE WHEN span IS NULL THEN '' ELSE format(' AND h.at >= t.as_of - interval %L', span) END;
+    known text := rows || format(' AND %s IS NOT NULL', x);
+    ends text := '(SELECT (array_agg(' || x || ' ORDER BY at %s, array[' || x || '::float8] %1$s))[%s] ' || known || ')';
+BEGIN
+    RETURN CASE aggregate
+        WHEN 'count' THEN '(SELECT count(*) ' || rows || ')'
+        WHEN 'since_first' THEN '(SELECT ' || format(days, 't.as_of - min(at)') || rows || ')'
+        WHEN 'since_last' THEN '(SELECT ' || format(days, 't.as_of - max(at)') || rows || ')'
+        WHEN 'mean_gap' THEN '(SELECT ' || format(days, 'max(at) - min(at)') || ' / nullif(count(*) - 1, 0) ' || rows || ')'
+        WHEN 'mean' THEN '(SELECT avg(' || x || ') ' || known || ')'
+        WHEN 'share' THEN '(SELECT avg(' || x || ') ' || known || ')'
+        WHEN 'sum' THEN '(SELECT sum(' || x || ') ' || known || ')'
+        WHEN 'min' THEN '(SELECT min(' || x || ') ' || known || ')'
+        WHEN 'max' THEN '(SELECT max(' || x || ') ' || known || ')'
+        WHEN 'sd' THEN '(SELECT stddev_samp(' || x || ') ' || known || ')'
+        WHEN 'distinct' THEN '(SELECT count(DISTINCT ' || x || ') ' || known || ')'
+        WHEN 'slope' THEN '(SELECT regr_slope(' || x || ', ' || format(days, 'at') || ') ' || known || ')'
+        WHEN 'change' THEN format(ends, 'DESC', 1) || ' - ' || format(ends, 'ASC', 1)
+        WHEN 'last' THEN CASE WHEN col IN ('topic', 'channel', 'kind')
+            THEN format('(SELECT %I %s ORDER BY at DESC, %1$I DESC LIMIT 1)', col, known) ELSE format(ends, 'DESC', 1) END
+        WHEN 'previous' THEN format(ends, 'DESC', 2)
+    END;
+END $$;
+
+-- Which features of a plan differ from theirs, and in how many rows.
+CREATE FUNCTION differing(plan jsonb) RETURNS TABLE(name text, rows bigint) LANGUAGE plpgsql AS $$
+DECLARE f jsonb; q text := btml.feature_sql(plan, 'SELECT row_number() OVER () AS nth, * FROM task');
+BEGIN
+    EXECUTE 'CREATE TEMP TABLE found AS ' || q;
+    FOR f IN SELECT jsonb_array_elements(plan -> 'features') LOOP
+        CONTINUE WHEN f ->> 'aggregate' = 'value';
+        name := f ->> 'name';
+        EXECUTE format('SELECT count(*) FROM found t WHERE %s', CASE WHEN f ->> 'type' = 'text' AND f ->> 'aggregate' = 'last'
+            THEN format('%I IS DISTINCT FROM %s', name, plain(f ->> 'relation', 'last', f ->> 'column', NULL, NULL,
+                (plan ->> 'inclusive')::boolean))
+            ELSE format($q$%1$I IS DISTINCT FROM (%2$s)::float8 AND (abs(%1$I - (%2$s)::float8) < 1e-9 * (1 + abs(%1$I))) IS NOT TRUE$q$,
+                name, plain(f ->> 'relation', f ->> 'aggregate', f ->> 'column', f ->> 'value', f ->> 'window',
+                (plan ->> 'inclusive')::boolean)) END) INTO rows;
+        IF rows > 0 THEN RETURN NEXT; END IF;
+    END LOOP;
+    DROP TABLE found;
+END $$;
+
+CREATE TABLE plan AS SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of',
+    relations => '{"customer": {"time": null}, "customer_by_boss": false}') AS p;
+SELECT count(*), count(DISTINCT relation) AS relations FROM plan, jsonb_to_recordset(p -> 'features') AS f(relation text);
+SELECT name, rows FROM plan, differing(p);
+SELECT name, rows FROM btml.relational_features('task', as_of => 'as_of', inclusive => true, windows => '{1 day,2 mons,NULL,00:30:00}',
+    relations => '{"customer_by_boss": false}') AS p, differing(p);
+
+-- The border: an event moves over the time of a prediction, and one that is ahead of all of them changes nothing.
+CREATE FUNCTION digest(p jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE d text;
+BEGIN
+    EXECUTE 'SELECT md5(string_agg(f::text, E''\n'' ORDER BY f::text)) FROM (' || btml.feature_sql(p, 'task') || ') f' INTO d;
+    RETURN d;
+END $$;
+CREATE TABLE before AS SELECT digest(p) AS d FROM plan;
+INSERT INTO call SELECT customer, as_of, 1e6, true, 'late' FROM task WHERE as_of = (SELECT max(as_of) FROM task);
+INSERT INTO call SELECT i, '2030-01-01', 1e6, true, 'late' FROM generate_series(1, 40) i;
+INSERT INTO orders SELECT 1000 + i, i, 'infinity', 'late' FROM generate_series(1, 40) i;
+SELECT d = digest(p) AS same FROM before, plan;
+DELETE FROM call WHERE topic = 'late';
+DELETE FROM orders WHERE channel = 'late';
+CREATE TABLE moved AS SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of', windows => '{1 day}',
+    relations => '{"customer_by_boss": false}') AS p;
+SELECT btml.feature_sql(p, 'SELECT 7 AS customer, timestamp ''2024-06-01'' + i * interval ''1 second'' AS as_of
+    FROM generate_series(-1, 1) i UNION ALL SELECT 7, ''2024-05-31'' UNION ALL SELECT 7, ''2024-05-31 00:00:01''') AS q FROM moved \gset
+BEGIN;
+TRUNCATE call;
+INSERT INTO call VALUES (7, '2024-05-31 00:00', 1, true, 'bill');
+SELECT as_of, call_count_1d FROM (:q) f ORDER BY as_of;
+ROLLBACK;
+
+-- The same bits in another order of rows, another TimeZone, and with other plans of PostgreSQL.
+CREATE TABLE shuffled AS SELECT * FROM call ORDER BY draw(hashtext(call::text), 20, 1000);
+BEGIN;
+TRUNCATE call;
+INSERT INTO call SELECT * FROM shuffled;
+SET LOCAL TimeZone = 'Asia/Tokyo';
+SET LOCAL DateStyle = 'German';
+SET LOCAL IntervalStyle = 'iso_8601';
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of',
+    relations => '{"customer": {"time": null}, "customer_by_boss": false}') = p AS same FROM plan;
+RESET DateStyle;
+SELECT d = digest(p) AS same FROM before, plan;
+ROLLBACK;
+
+-- With a target: what tells it is found, in the same way in any order of rows.
+CREATE TABLE learned (customer int REFERENCES customer, as_of timestamp, y float8, yes boolean);
+INSERT INTO learned SELECT c.id, m, y, y > 100 FROM customer c, generate_series(timestamp '2024-03-01', '2024-12-01', '10 days') m,
+    LATERAL (SELECT coalesce(sum(minutes) FILTER (WHERE minutes <> 'NaN'), 0) AS y FROM call WHERE customer = c.id
+        AND at < m AND at >= m - interval '90 days') k;
+CREATE TABLE chosen AS SELECT btml.relational_features('SELECT customer, as_of, y FROM learned', target => 'y', as_of => 'as_of',
+    relations => '{"customer_by_boss": false}', max_features => 5) AS p;
+SELECT name, definition, gain > 0 AS gain, path, column_name, aggregate, window_length FROM chosen, btml.feature_list(p) LIMIT 1;
+SELECT count(*) FROM chosen, btml.feature_list(p);
+SELECT btml.relational_features('SELECT customer, as_of, y FROM learned ORDER BY as_of, y DESC', target => 'y', as_of => 'as_of',
+    relations => '{"customer_by_boss": false}', max_features => 5) = p AS same FROM chosen;
+SELECT name FROM btml.feature_list(btml.relational_features('SELECT customer, as_of, yes, y < 0 AS held FROM learned',
+    target => 'yes', as_of => 'as_of', holdout => 'held', relations => '{"customer_by_boss": false}', max_features => 1));
+-- A source as a view, and the plan in a view and in a fit.
+CREATE VIEW source AS SELECT customer, as_of, y FROM learned;
+SELECT btml.feature_sql(p, 'source') AS q FROM chosen \gset
+CREATE VIEW today AS :q;
+SELECT btml.r2(y, btml.predict(m, t.*)) > .9 AS good FROM today t, (SELECT btml.boost_fit('today', 'y') AS m) f;
+
+-- Relations by name: a view, its uniqueness, the last one's rows, columns; and what they are when named wrongly.
+CREATE VIEW calls AS SELECT customer AS who, at, minutes, topic FROM call;
+SELECT name, definition, path FROM btml.feature_list(btml.relational_features('SELECT customer AS c, as_of FROM task', as_of => 'as_of',
+    relations => '{"shop": {"table": "orders", "key": {"customer": "c"}, "time": "at", "columns": []},
+        "same day": {"table": "calls", "key": {"at": "at"}, "of": "shop", "last": true, "columns": ["minutes"]},
+        "Person": {"table": "things.customer", "key": {"id": "c"}, "columns": ["region"], "time": null}}', windows => '{NULL}')) f
+ORDER BY name COLLATE "C" LIMIT 12;
+CREATE TABLE named AS SELECT btml.relational_features('SELECT customer AS c, as_of FROM task', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"shop": {"table": "orders", "key": {"customer": "c"}, "columns": []},
+        "same day": {"table": "calls", "key": {"at": "at"}, "of": "shop", "last": true, "columns": ["minutes"]}}') AS p;
+SELECT btml.feature_sql(p, 'SELECT customer AS c, as_of FROM task') AS q FROM named \gset
+SELECT count(*), count(*) FILTER (WHERE "same day_minutes_sum" IS DISTINCT FROM (SELECT sum(minutes) FROM call WHERE at = last
+    AND at < as_of AND minutes <> 'NaN')) AS differing
+FROM (:q) f, LATERAL (SELECT max(at) AS last FROM orders WHERE customer = c AND at < as_of) l;
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "no_such", "key": {"who": "customer"}}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"hwo": "customer"}}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "custmer"}}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "time": "ta"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "time": "topic"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "columns": ["topics"]}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "of": "x"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"tabel": "calls"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": 3}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '[]');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"source": {"table": "calls", "key": {"who": "customer"}}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "last": true}}');
+
+-- Bad input.
+SELECT btml.relational_features(NULL);
+SELECT btml.relational_features('SELECT id FROM product WHERE false', as_of => 'id');
+SELECT btml.relational_features('SELECT customer, as_of FROM task WHERE false', as_of => 'as_of');
+SELECT btml.relational_features('SELECT customer, NULL::timestamp AS as_of FROM task', as_of => 'as_of');
+SELECT btml.relational_features('SELECT customer, as_of::timestamptz FROM task', as_of => 'as_of');
+SELECT btml.relational_features('task', as_of => 'asof');
+SELECT btml.relational_features('task', target => 'z', as_of => 'as_of');
+SELECT btml.relational_features('task', target => 'y', as_of => 'as_of', holdout => 'y');
+SELECT btml.relational_features('SELECT *, false AS h FROM task', target => 'y', as_of => 'as_of', holdout => 'h');
+SELECT btml.relational_features('SELECT * FROM task LIMIT 1', target => 'y', as_of => 'as_of');
+SELECT btml.relational_features('SELECT customer, as_of, NULL::int AS y FROM task', target => 'y', as_of => 'as_of');
+SELECT btml.relational_features('SELECT y FROM task');
+SELECT btml.relational_features('SELECT customer, customer FROM task');
+SELECT btml.relational_features('task', as_of => 'as_of', windows => '{}');
+SELECT btml.relational_features('task', as_of => 'as_of', windows => '{-1 day}');
+SELECT btml.relational_features('task', as_of => 'as_of', windows => '{0 day}');
+SELECT btml.relational_features('task', as_of => 'as_of', windows => NULL);
+SELECT btml.relational_features('task', as_of => 'as_of', windows => '{{1 day},{2 days}}');
+SELECT btml.relational_features('task', as_of => 'as_of', max_depth => 9);
+SELECT btml.relational_features('task', as_of => 'as_of', max_features => 0);
+SELECT btml.relational_features('DELETE FROM task');
+SELECT btml.feature_sql(NULL, 'task');
+SELECT btml.feature_sql(p, NULL) FROM plan;
+SELECT btml.feature_sql(p, 'SELECT 1 AS customer') FROM plan;
+SELECT btml.feature_sql(p, 'SELECT 1 AS customer, 2 AS as_of') FROM plan;
+SELECT btml.feature_sql(p, 'SELECT as_of FROM task') FROM plan;
+SELECT btml.feature_sql(p, 'SELECT *, 1 AS call_count FROM task') FROM plan;
+SELECT btml.feature_sql(p, 'SELECT *, 1 AS btml_row FROM task') FROM plan;
+SELECT btml.feature_sql(p, 'task; DROP TABLE task') FROM plan;
+SELECT btml.feature_sql(p, 'SELECT customer, as_of FROM task; DROP TABLE task') FROM plan;
+SELECT * FROM btml.feature_list(NULL);
