@@ -80,6 +80,19 @@ SELECT strategy, rounded_trees_of(btml.boost_fit('met_kinds', 'y', trees => 5, u
     rounded_trees_of(btml.boost_fit('SELECT y, x, kind, z, share FROM listed', 'y', trees => 5, weight => 'share')) AS same
 FROM unnest('{enumerate,factorize,sample}'::text[]) strategy;
 
+-- The same bits in any order of the rows, with any number of threads.
+CREATE TABLE shuffled_thing AS SELECT * FROM thing ORDER BY md5(thing_id::text);
+CREATE TABLE shuffled_event AS SELECT * FROM event ORDER BY md5(thing_id::text || z);
+CREATE FUNCTION fitted(source text, strategy text, threads int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('btml.threads', threads::text, true);
+    RETURN trees_of(btml.boost_fit(source, 'y', trees => 20, min_leaf_rows => 3, unit => 'target', strategy => strategy,
+        sample_rows => CASE strategy WHEN 'sample' THEN 500 END));
+END $$;
+SELECT strategy, fitted('met_kinds', strategy, 1) = fitted('SELECT y, x, kind, z FROM shuffled_thing JOIN shuffled_event USING (thing_id)',
+    strategy, 3) AS same
+FROM unnest('{enumerate,sample}'::text[]) strategy;
+
 -- Leaves have rows of the target's table.
 SELECT round(rows::numeric, 6) AS rows FROM btml.trees(btml.tree_fit('met', 'y', unit => 'target'))
 WHERE node = 0;
