@@ -9,7 +9,7 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 10000000 ROWS 5 AS 'MODULE_PATHNAM
 COMMENT ON FUNCTION btml.cross_validate(text, name, numeric, name, text, btml.json, text, numeric, text) IS
 'scores of models of btml.boost_fit (method boost) or btml.gp_fit (gp), each on the rows of a fold, trained on the others; the
 source is read, joined and binned once; folds: of the rows of the target''s table, by hashes of their contents, alike in labels;
-or the values of column fold, where NULL is trained on and never scored; options: those of the fit; metric: by the objective
+or the values of column fold, where NULL is trained on and never scored; options, unit: those of the fit; metric: by the objective
 unless named; rows: of the join that were scored; value: after as many trees as make the mean best; errors name the fold, the
 option or the column: 22023, 22004 for NULL, 42804 for a type, 42703, 54000 for more than 1,000 folds, 53200;
 contrib_docs/validation.md';
