@@ -14,16 +14,16 @@ CREATE FUNCTION btml.boost_fit(source text, target name, trees numeric DEFAULT 1
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
     sample_rows numeric DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL,
-    start btml.model DEFAULT NULL, deviation text DEFAULT 'none')
+    start btml.model DEFAULT NULL, deviation text DEFAULT 'none', unit text DEFAULT 'join')
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
-COMMENT ON FUNCTION btml.boost_fit(text, name, numeric, float8, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], btml.model, text) IS
+COMMENT ON FUNCTION btml.boost_fit(text, name, numeric, float8, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], btml.model, text, text) IS
 'gradient boosted trees over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted
-Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; target: numbers, or labels (boolean,
-text, enum); objective: auto (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber,
-quantile, poisson, gamma, tweedie, binary, multiclass or rank; features: every output column but those with another role and
-those in exclude; deviation: none or learned; start: trees to go on from; same source, options and seed: same model; errors name the option and the valid
-values; options: contrib_docs/boosting.md';
+Regression Trees); source: a table, a view or a SELECT; target: numbers, or labels (boolean, text, enum); objective: auto
+(binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber, quantile, poisson, gamma, tweedie,
+binary, multiclass or rank; features: every output column but those with another role and those in exclude; deviation: none or
+learned; unit: join or target; start: trees to go on from; same source, options and seed: same model; errors name the option
+and the valid values; options: contrib_docs/boosting.md';
 
 CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves numeric DEFAULT 31, max_depth numeric DEFAULT 0,
     min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0, min_gain float8 DEFAULT 0, max_bins numeric DEFAULT 0,
@@ -37,10 +37,11 @@ CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves numeric DEFAU
     "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights btml.json DEFAULT NULL,
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
-    sample_rows numeric DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL)
+    sample_rows numeric DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL,
+    unit text DEFAULT 'join')
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_tree_fit';
-COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[]) IS
+COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], text) IS
 'one regression or classification tree without shrinkage (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithm 1); options as for btml.boost_fit; max_bins 0: every value that occurs is a candidate threshold; every category may go left';
 
 CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)

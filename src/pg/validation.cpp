@@ -100,7 +100,8 @@ Dimension read_list(const JsonOption& given, const OptionFacts& option, const st
 
 // What a fit gets in another form than it was given, or what is no part of it.
 bool is_rewritten(const std::string& name) {
-    static constexpr std::string_view names[] = {"trees", "early_stopping", "metric", "holdout", "exclude", "verbose"};
+    static constexpr std::string_view names[] = {"trees",   "early_stopping", "metric", "holdout",
+                                                 "exclude", "verbose",        "unit"};
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -111,9 +112,11 @@ void add_given(JsonWriter& json, const JsonOption& given) {
         json.add(given.name, given.text);
 }
 
-// The column of folds would be a feature otherwise. Rows held out stay so: whoever trains on them says it.
+// The column of folds would be a feature otherwise. Rows held out stay so: whoever trains on them says it. The unit may
+// be an argument of its own.
 void add_columns(JsonWriter& json, const TrainingRequest& request) {
     if (request.holdout) json.add("holdout", *request.holdout);
+    if (request.unit == Unit::target) json.add("unit", "target");
     std::vector<std::string> columns = request.exclude;
     if (!request.features && request.fold && std::find(columns.begin(), columns.end(), *request.fold) == columns.end())
         columns.push_back(*request.fold);
@@ -157,7 +160,7 @@ Space read_space(const FitArguments& arguments, const OptionsTable<Options>& tab
         if (std::find(names.begin(), names.end(), given.name) == names.end()) {
             if (std::any_of(table.begin(), table.end(), has_name))
                 throw Error(ErrorCode::invalid_argument, format("option \"%s\" cannot be tuned", given.name.c_str()),
-                            "All trials have the same columns, rows, objective, metric, deviation and seed.",
+                            "All trials have the same columns, rows, unit, objective, metric, deviation and seed.",
                             "Give it in options.");
             refuse_threads(given.name);
             unknown_option(given.name, names, table.foreign_names);
@@ -193,6 +196,7 @@ struct Call {
     Call(FunctionCallInfo fcinfo, const OptionsTable<validation::Options>& table)
         : named(fcinfo), arguments(named, {"seed"}) {
         read_options(named, table, options);
+        table.check(options);
     }
 
     const NamedArguments named;
@@ -217,8 +221,9 @@ std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uin
 }
 
 // Reads the tables once, with the contents of the target's rows, which folds go by.
-TrainingJoin read_rows(const TrainingRequest& request, RunContext& context) {
+TrainingJoin read_rows(const TrainingRequest& request, const char* hint_of_repeats, RunContext& context) {
     TrainingJoin training = read_training_join(request, context, RowContents::read, RowContents::read);
+    notice_repeats(training, hint_of_repeats);
     const relational::DatasetPlan& plan = training.plan;
     if (plan.fold) {
         relational::DataColumn& column = column_at(training.join, plan.fold->place);
@@ -278,7 +283,7 @@ void notice_lone_labels(const LoneLabels& lone) {
 
 Contest boosted_contest(const Call& call, const Space& space, RunContext& context) {
     BoostRequest request = read_boost_request(call.arguments, boosting::boost_fit_defaults());
-    TrainingJoin training = read_rows(request, context);
+    TrainingJoin training = read_rows(request, one_row_each_or_unit, context);
     boosting::Options options = request.options;
     read_target(training, request, options, context);
     options.metric = metric_of(options);
@@ -312,7 +317,7 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     call.arguments.read(gp::options_table, options);
     const std::optional<std::string> exemplars = read_exemplar_source(call.arguments, options);
     const GpMetric metric = gp_metric_of(call.named);
-    TrainingJoin training = read_rows(request, context);
+    TrainingJoin training = read_rows(request, one_row_each, context);
     relational::JoinRows held = relational::enumerate(training.join, context);
     const Buffer<uint64_t> contents = take_contents(training);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
@@ -376,7 +381,7 @@ BTML_FUNCTION(btml_tune) {
                       ? read_space(call.arguments, gp::options_table, {"seed"})
                       : read_space(call.arguments, boosting::options_table,
                                    {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size",
-                                    "epsilon", "delta", "verify", "objective", "seed", "deviation"});
+                                    "epsilon", "delta", "verify", "objective", "seed", "deviation", "unit"});
     space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
     ResultRows result(fcinfo);
     BackendContext context("tune", call.arguments.boolean("verbose"));

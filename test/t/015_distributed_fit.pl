@@ -183,6 +183,10 @@ sub fit_fails
 }
 fit_fails('there', q('y', row_fraction => 0.5), qr/row_fraction is not supported/, 'row_fraction');
 fit_fails('there', q('y', holdout => 'held', metric => 'mae'), qr/metric is not supported/, 'metric');
+fit_fails('SELECT t.y, t.x, m.z FROM there t JOIN more_there m USING (id)', q('y', unit => 'target'),
+	qr/unit => 'target' is not supported where several machines hold the rows of a join/, 'the unit of a join');
+is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there', 'y', trees => 2, unit => 'target', strategy => 'distributed'))
+    = facts(btml.boost_fit('SELECT x, y FROM here', 'y', trees => 2, unit => 'target'))}), 't', 'the unit of a table');
 fit_fails('there', q('x', objective => 'multiclass'), qr/labels that are numbers must be whole/, 'labels that are fractions');
 fit_fails('there', q('kind', class_weights => '{"z": 2}'), qr/class_weights names the label "z"/, 'a label that no row has');
 fit_fails('SELECT kind AS y, x FROM there WHERE kind IS NULL', q('y'), qr/no rows to train on/, 'no labels');
@@ -239,6 +243,8 @@ chooses('there', q('y', row_fraction => 0.5), 'enumerate', qr/NOTICE:  about 120
 	'an option that is not distributed');
 chooses('SELECT t.x, t.y, h.n FROM there t JOIN here h USING (id)', q('y'), 'enumerate', qr/are fetched: table "h\w+" is not partitioned over other servers/, 'a join');
 chooses('SELECT t.x, t.y, m.z FROM there t LEFT JOIN more_there m USING (id)', q('y'), 'distributed', undef, 'a join of partitions');
+chooses('SELECT t.x, t.y, m.z FROM there t LEFT JOIN more_there m USING (id)', q('y', unit => 'target'), 'enumerate',
+	qr/are fetched: unit => 'target' is not supported where several machines hold the rows of a join/, 'the unit of a join that is fetched');
 chooses('SELECT x, y FROM there WHERE random() IS NOT NULL', q('y'), 'enumerate', qr/are fetched: rows of partition "there_0" would be read here/, 'what is not shipped');
 is($session->query(q{SELECT count(*) FROM btml.explain_join('SELECT * FROM there JOIN here USING (id)') l WHERE l LIKE '%Fetched from 6 foreign tables of worker_0, worker_1'}),
 	1, 'explain_join tells what is fetched');

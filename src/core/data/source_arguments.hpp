@@ -5,6 +5,10 @@
 
 namespace btml {
 
+// What weighs the same in a fit over a join: a row of the join, or one of the target's table in sum over its repeats.
+enum class Unit : uint8_t { join, target };
+inline constexpr const char* unit_names[] = {"join", "target"};
+
 template <class Options>
 inline constexpr Option<Options> features_argument = argument<Options>("features", "output columns, as `'{a,b}'`",
                                                                        "keys, too, unless left out")

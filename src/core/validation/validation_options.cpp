@@ -26,13 +26,21 @@ constexpr auto metric_option =
         .null_means("by the objective");
 constexpr auto seed_option =
     option<&Options::seed>("seed", any_number(), "of the folds and of the space; the fit's own is one of `options`");
+constexpr Need<Options> of_boosted_trees[] = {
+    {"method", [](const Options& options) { return options.method == Method::boost; }, "method => 'boost'"},
+};
+constexpr auto unit_option =
+    option<&Options::unit>("unit", unit_names,
+                           "[what counts as one](boosting.md#what-is-a-row): a row of the join, or a row of the "
+                           "target's table in sum over its repeats")
+        .only_with(of_boosted_trees);
 
 constexpr Option<Options> gp_metric_rows[] = {
     option<&Options::gp_metric>("metric", gp_metric_names, ""),
 };
 
 constexpr Option<Options> cross_validate_rows[] = {
-    folds_option, fold_option, method_option, options_option, metric_option, seed_option,
+    folds_option, fold_option, method_option, options_option, metric_option, seed_option, unit_option,
 };
 
 constexpr Option<Options> tune_rows[] = {
@@ -47,6 +55,7 @@ constexpr Option<Options> tune_rows[] = {
     argument<Options>("holdout", "a boolean output column",
                       "rows that no trial sees, and that the best is scored on in the end")
         .null_means(""),
+    unit_option,
 };
 
 } // namespace

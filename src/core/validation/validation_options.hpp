@@ -1,7 +1,7 @@
 // How models are validated and tuned.
 #pragma once
 
-#include "core/base/options_table.hpp"
+#include "core/data/source_arguments.hpp"
 
 namespace btml::validation {
 
@@ -19,6 +19,7 @@ struct Options {
     int trials = 50; // of tuning
     int64_t seed = 0;
     GpMetric gp_metric = GpMetric::rmse; // of Method::gp
+    Unit unit = Unit::join;              // of Method::boost
 };
 
 extern const OptionsTable<Options> cross_validate_options_table, tune_options_table;

@@ -93,12 +93,21 @@ class ServerPeers : public Coordinator {
     uint64_t round_ = 0;
 };
 
+// Servers hold rows of the join, and these do not say which of them repeat a row of the target's table.
+void check_unit(const TrainingRequest& request) {
+    if (request.unit == Unit::target && list_length(request.source.analysis().relations) > 1)
+        throw Error(ErrorCode::not_supported,
+                    "unit => 'target' is not supported where several machines hold the rows of a join", {},
+                    "Train on one machine: strategy => 'enumerate'.");
+}
+
 // What the servers read: the source, with the columns that a fit takes.
 class ShippedSource {
   public:
     // Errors: those of assign_roles; not_supported naming what cannot be shipped.
     ShippedSource(const TrainingRequest& request, RunContext& context)
         : source_(request.source), roles_(assign_roles(request)) {
+        check_unit(request);
         for (const std::optional<int>& place :
              {std::optional(roles_.target), roles_.weight, roles_.holdout, roles_.offset})
             if (place) add(column(*place), place == roles_.target && roles_.target_is_label);

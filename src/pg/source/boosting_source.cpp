@@ -198,6 +198,7 @@ BoostRequest read_boost_request(const FitArguments& arguments, const Options& de
     if (call.has("start") && !call.is_null("start")) request.start = call.datum("start");
     arguments.read(boosting::options_table, request.options);
     const Options& options = request.options;
+    request.unit = options.unit;
     const bool ranks = objective_of(options.objective).ranks;
     if (ranks && !request.query)
         throw Error(ErrorCode::invalid_argument, "objective => 'rank' needs a query", "",

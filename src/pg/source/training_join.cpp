@@ -1,7 +1,9 @@
 #include "pg/source/training_join.hpp"
 
+#include "pg/bridge/nodes.hpp"
 #include "pg/source/source.hpp"
 #include "pg/values/feature_type.hpp"
+#include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
 
 namespace btml::pg {
@@ -225,6 +227,31 @@ uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunC
     return static_cast<uint64_t>(std::min<WideCount>(before - join.wide_count(context), UINT64_MAX));
 }
 
+// Where PostgreSQL joins tables in one query, its rows do not tell which of them are one row of the target's table.
+void check_unit(const TrainingRequest& request, int target) {
+    if (request.unit == Unit::join) return;
+    const Source& source = request.source;
+    const int table = source.columns()[target].table;
+    const auto* const relation = items<const SourceRelation>(source.analysis().relations)[table];
+    if (!relation->reason) return;
+    throw Error(
+        ErrorCode::not_supported, "unit => 'target' needs the target's table by itself",
+        format("It is read as part of %s: %s.", relation->name, relation->reason),
+        "Leave out unit if its rows are one each, or give a weight: 1.0 / count(*) OVER (PARTITION BY …) by the "
+        "target's key.");
+}
+
+std::string times(double number) {
+    return format(number < 1000 ? "%.4g" : "%.0f", number);
+}
+
+std::string describe_repeats(const relational::Table& table, WideCount join_rows, const Buffer<double>& repeats) {
+    const double mean = static_cast<double>(join_rows) / static_cast<double>(table.rows);
+    const double most = *std::max_element(repeats.begin(), repeats.end());
+    return "the join has each row of " + table.name + " " + times(mean) + " times on average, " + times(most) +
+           " times at most";
+}
+
 } // namespace
 
 Roles assign_roles(const TrainingRequest& request) {
@@ -244,6 +271,7 @@ Roles assign_roles(const TrainingRequest& request) {
         roles.fold = source.column(*request.fold);
         require_category(source.columns()[*roles.fold], "fold");
     }
+    check_unit(request, target);
     check_different(source, roles);
     roles.features = chosen_features(source, roles, request);
     assign_categories(source, request, roles);
@@ -280,12 +308,27 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
     std::optional<Stopwatch> watch(loaded.timings.back().seconds);
     const uint64_t skipped = skip_null_targets(loaded.join, plan.target, context);
-    if (loaded.join.wide_count(context) == 0)
+    const WideCount rows = loaded.join.wide_count(context);
+    if (rows == 0)
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
+    std::string repeats;
+    const relational::Table& of_target = loaded.join.tables()[plan.target.table];
+    if (rows > of_target.rows) {
+        const Buffer<double> by_row = repeats_of_rows(loaded.join, plan.target.table, context);
+        if (request.unit == Unit::target)
+            share_weights(loaded.join, plan, by_row, context);
+        else
+            repeats = describe_repeats(of_target, rows, by_row);
+    }
     watch.reset();
-    return {std::move(loaded.join), std::move(plan), target_type, fold_type, skipped, std::move(loaded.timings)};
+    return {std::move(loaded.join), std::move(plan),          target_type, fold_type, skipped,
+            std::move(repeats),     std::move(loaded.timings)};
+}
+
+void notice_repeats(const TrainingJoin& training, const char* hint) {
+    if (!training.repeats.empty()) notice(training.repeats, "What is fitted are the join's rows.", hint);
 }
 
 } // namespace btml::pg

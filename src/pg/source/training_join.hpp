@@ -20,6 +20,7 @@ struct TrainingRequest {
     std::vector<std::string> exclude;
     std::optional<std::string> fold;
     bool takes_labels = false; // boolean, text and enum targets, too
+    Unit unit = Unit::join;
 };
 // Errors: null_value; those of Source.
 TrainingRequest read_training_request(const FitArguments& arguments);
@@ -53,6 +54,7 @@ struct TrainingJoin {
     Oid target_type;
     Oid fold_type;               // InvalidOid without folds
     uint64_t rows_skipped;       // of the join: the target is NULL
+    std::string repeats;         // of rows of the target's table that count more than once, for people; or empty
     std::vector<Timing> timings; // as of LoadedSource
 };
 
@@ -61,5 +63,12 @@ struct TrainingJoin {
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context,
                                 RowContents contents = RowContents::unread,
                                 RowContents contents_of_labels = RowContents::unread);
+
+// Says, where it is so, that what is fitted are not the rows of the target's table.
+void notice_repeats(const TrainingJoin& training, const char* hint);
+inline constexpr char one_row_each[] = "btml.relational_features makes features of what is joined, one row each.";
+inline constexpr char one_row_each_or_unit[] =
+    "With unit => 'target' all repeats of a row count as one; btml.relational_features makes features of what is "
+    "joined, one row each.";
 
 } // namespace btml::pg

@@ -3,6 +3,7 @@
 #include "caught.hpp"
 #include "core/boosting/factorised/factorised_set.hpp"
 #include "core/boosting/strategy.hpp"
+#include "core/data/source_arguments.hpp"
 #include "core/relational/join/join_dataset.hpp"
 #include "relational/random_join.hpp"
 
@@ -23,7 +24,8 @@ using relational::Join;
 // A random join whose tables carry features, and its training set either way.
 class RandomTraining {
   public:
-    explicit RandomTraining(uint64_t seed, int max_tables = 5) : seed_(seed), max_tables_(max_tables) {}
+    explicit RandomTraining(uint64_t seed, int max_tables = 5, Unit unit = Unit::join)
+        : seed_(seed), max_tables_(max_tables), unit_(unit) {}
 
     Model fit_either(bool factorised, const Options& options, int threads, std::optional<Model> start = {},
                      Way way = Way::automatic) {
@@ -82,6 +84,8 @@ class RandomTraining {
             plan.holdout = ColumnRef{
                 table, add_number(join, table, "held_out", context, [&] { return random.chance(0.3) ? 1.0 : 0.0; })};
         }
+        if (unit_ == Unit::target)
+            share_weights(join, plan, relational::repeats_of_rows(join, target_table, context), context);
         return join;
     }
 
@@ -119,6 +123,7 @@ class RandomTraining {
 
     uint64_t seed_;
     int max_tables_;
+    Unit unit_;
 };
 
 Options options_of(uint64_t seed) {
@@ -137,10 +142,11 @@ Options options_of(uint64_t seed) {
     return options;
 }
 
-void expect_same_model(const Model& a, const Model& b) {
+// rounding: of the base, which is exact where weights are whole.
+void expect_same_model(const Model& a, const Model& b, double rounding = 0) {
     EXPECT_EQ(a.rows, b.rows);
     EXPECT_EQ(a.holdout_rows, b.holdout_rows);
-    EXPECT_EQ(a.bases[0], b.bases[0]);
+    EXPECT_NEAR(a.bases[0], b.bases[0], rounding);
     expect_same_trees(a, b);
     ASSERT_EQ(a.log.size(), b.log.size());
     for (size_t i = 0; i < a.log.size(); i++) {
@@ -152,11 +158,14 @@ void expect_same_model(const Model& a, const Model& b) {
     }
 }
 
-TEST(Factorised, EqualsEnumerated) {
+class FactorisedBy : public testing::TestWithParam<Unit> {};
+INSTANTIATE_TEST_SUITE_P(AnyUnit, FactorisedBy, testing::Values(Unit::join, Unit::target));
+
+TEST_P(FactorisedBy, EqualsEnumerated) {
     int fitted = 0;
     for (uint64_t seed = 0; seed < 400; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
-        RandomTraining training(seed + 900'000);
+        RandomTraining training(seed + 900'000, 5, GetParam());
         const Options options = options_of(seed);
         Model enumerated, factorised;
         try {
@@ -172,7 +181,7 @@ TEST(Factorised, EqualsEnumerated) {
         }
         for (const Way way : {Way::cells, Way::queries}) {
             factorised = training.fit_either(true, options, 1 + static_cast<int>(seed % 3), {}, way);
-            expect_same_model(enumerated, factorised);
+            expect_same_model(enumerated, factorised, GetParam() == Unit::join ? 0 : 1e-12);
         }
         fitted += !enumerated.trees.empty() && enumerated.trees[0].size() > 1;
         if (HasFailure()) return;

@@ -127,6 +127,14 @@ Dataset materialise(const SampledTraining& training, const JoinRows& rows, RunCo
     return dataset;
 }
 
+// The model's bytes, or what keeps it from being trained: all rows may be held out.
+std::string fitted(Dataset& dataset, const Options& options, RunContext& context) {
+    std::string bytes;
+    const btml::test::Caught error =
+        btml::test::caught([&] { bytes = bytes_of(fit(std::move(dataset), options, context).model); });
+    return error.thrown ? error.message + error.detail : bytes;
+}
+
 TEST(TrainingSample, TrainsAsItsMaterialisationDoes) {
     int compared = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -141,17 +149,85 @@ TEST(TrainingSample, TrainsAsItsMaterialisationDoes) {
         Dataset written = materialise(training, sample->rows, context);
         keep_rows_of(training.join, sample->rows, training.context);
         Dataset held = make_dataset(std::move(training.join), std::move(sample->rows), training.plan, training.context);
-        const auto fitted = [&](Dataset& dataset, RunContext& with) {
-            std::string bytes;
-            const btml::test::Caught error =
-                btml::test::caught([&] { bytes = bytes_of(fit(std::move(dataset), options, with).model); });
-            return error.thrown ? error.message + error.detail : bytes; // all rows may be held out
-        };
-        EXPECT_EQ(fitted(held, training.context), fitted(written, context));
+        EXPECT_EQ(fitted(held, options, training.context), fitted(written, options, context));
         compared++;
         if (testing::Test::HasFailure()) return;
     }
     EXPECT_GT(compared, 120);
+}
+
+PlainJoin random_join_of_positive(uint64_t seed) {
+    relational::test::RandomShape shape =
+        seed % 5 == 0 ? relational::test::cyclic_shape : relational::test::RandomShape{};
+    shape.max_rows = 14;
+    shape.empty_table = 0;
+    shape.signed_factors = false;
+    return relational::test::random_join(seed, shape);
+}
+
+void weigh_target_rows(SampledTraining& training) {
+    DataColumn& weight = training.add_column(0, "w", DataColumn::Kind::number);
+    const uint64_t rows = training.join.tables()[0].rows;
+    for (uint64_t row = 0; row < rows; row++) weight.numbers.push_back(static_cast<double>(row * 7 % 4));
+    training.plan.weight = ColumnRef{0, static_cast<int>(training.join.tables()[0].columns.size()) - 1};
+}
+
+JoinRows enumerate_with_ids(const Join& join, RunContext& context) {
+    JoinRows rows = enumerate(join, context);
+    for (int t = 0; t < join.relations(); t++) {
+        Buffer<RowId>& row_ids = rows.row_ids[static_cast<size_t>(t)];
+        if (row_ids.empty())
+            for (uint64_t i = 0; i < rows.rows; i++) row_ids.push_back(static_cast<RowId>(i));
+    }
+    return rows;
+}
+
+// What each of these rows of the join weighs, by counting the repeats of its row of the target's table among all.
+Buffer<double> shares_of(const SampledTraining& training, const JoinRows& rows, const JoinRows& all,
+                         RunContext& context) {
+    std::map<RowId, double> repeats;
+    for (uint64_t i = 0; i < all.rows; i++) repeats[all.row_ids[0][i]]++;
+    Buffer<double> shares(context.memory(), "weights");
+    for (uint64_t i = 0; i < rows.rows; i++) {
+        const RowId row = rows.row_ids[0][i];
+        const double weight = training.plan.weight ? training.column(*training.plan.weight).numbers[row] : 1;
+        shares.push_back(weight / repeats[row]);
+    }
+    return shares;
+}
+
+// All rows or a sample of them, with any objective.
+TEST(TrainingSample, RepeatsShareTheWeightOfTheirRow) {
+    static constexpr ObjectiveNumber objectives[] = {ObjectiveNumber::squared, ObjectiveNumber::absolute,
+                                                     ObjectiveNumber::huber,   ObjectiveNumber::quantile,
+                                                     ObjectiveNumber::poisson, ObjectiveNumber::tweedie};
+    int compared = 0, repeated = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        SCOPED_TRACE(seed);
+        SampledTraining training(random_join_of_positive(seed + 600), seed % 3 == 1);
+        if (seed % 2 == 1) weigh_target_rows(training);
+        const uint64_t count = training.join.count(training.context);
+        if (count < 4) continue;
+        Options options = some_options(static_cast<int64_t>(count / 2), static_cast<int64_t>(seed));
+        options.objective = objectives[seed % std::size(objectives)];
+        QuietContext context(1 + static_cast<int>(seed % 3));
+        const JoinRows all = enumerate_with_ids(training.join, training.context);
+        const uint64_t target_rows = training.join.tables()[0].rows;
+        const bool is_sampled = seed % 4 == 3;
+        JoinRows rows =
+            is_sampled ? std::move(training.draw(options)->rows) : enumerate_with_ids(training.join, training.context);
+        Dataset written = materialise(training, rows, context);
+        written.weight = shares_of(training, rows, all, context);
+        share_weights(training.join, training.plan, repeats_of_rows(training.join, 0, context), context);
+        if (is_sampled) keep_rows_of(training.join, rows, training.context);
+        Dataset held = make_dataset(std::move(training.join), std::move(rows), training.plan, training.context);
+        EXPECT_EQ(fitted(held, options, training.context), fitted(written, options, context));
+        compared++;
+        repeated += count > target_rows;
+        if (testing::Test::HasFailure()) return;
+    }
+    EXPECT_GT(compared, 250);
+    EXPECT_GT(repeated, 200);
 }
 
 // As large a part of the held-out rows as of the others, and no row twice.

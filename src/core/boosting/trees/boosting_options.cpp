@@ -1,7 +1,6 @@
 #include "core/boosting/trees/boosting_options.hpp"
 
 #include "core/boosting/objectives/holdout_metric.hpp"
-#include "core/data/source_arguments.hpp"
 #include "core/relational/join/table.hpp"
 
 namespace btml::boosting {
@@ -158,6 +157,10 @@ constexpr Option<Options> rows[] = {
         .null_means(""),
     option<&Options::learn_deviation>("deviation", deviations,
                                       "whether trees learn as well [how far off](uncertainty.md) predictions are")
+        .not_aggregated(),
+    option<&Options::unit>("unit", unit_names,
+                           "[what counts as one](#what-is-a-row): a row of the join, or a row of the target's table "
+                           "in sum over its repeats")
         .not_aggregated(),
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/base/options_table.hpp"
 #include "core/boosting/objectives/objective.hpp"
+#include "core/data/source_arguments.hpp"
 
 namespace btml::boosting {
 
@@ -49,6 +50,7 @@ struct Options {
     int64_t sample_rows = 0; // of the join, with strategy sample; 0: 10 million, or what of them fits into memory
     int64_t seed = 0;
     bool learn_deviation = false; // of targets from predictions, by the features
+    Unit unit = Unit::join;       // those who make the dataset weigh its rows by it
 
     // Error invalid_argument naming the option, its value and the valid ones.
     void validate() const;

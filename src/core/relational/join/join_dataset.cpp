@@ -1,5 +1,7 @@
 #include "core/relational/join/join_dataset.hpp"
 
+#include "core/relational/join/inside_out.hpp"
+
 #include <algorithm>
 
 namespace btml::relational {
@@ -79,6 +81,26 @@ FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature, RunCon
 }
 
 } // namespace
+
+Buffer<double> repeats_of_rows(const Join& join, int table, RunContext& context) {
+    return InsideOut<SumProduct, NoFactors<SumProduct>>(join, table, {}, context).values();
+}
+
+void share_weights(Join& join, DatasetPlan& plan, const Buffer<double>& repeats, RunContext& context) {
+    if (plan.weight) {
+        check_each(column_at(join, *plan.weight), "weight", check_weight, context);
+    } else {
+        std::vector<DataColumn>& columns = join.tables()[plan.target.table].columns;
+        plan.weight = ColumnRef{plan.target.table, static_cast<int>(columns.size())};
+        columns.push_back({"weight",
+                           DataColumn::Kind::number,
+                           Buffer<double>(context.memory(), "weights", repeats.size(), 1.0),
+                           Buffer<uint32_t>(context.memory(), "weights"),
+                           {}});
+    }
+    Buffer<double>& weights = column_at(join, *plan.weight).numbers;
+    context.for_each(weights.size(), 1, [&](uint64_t row) { weights[row] /= repeats[row]; });
+}
 
 Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunContext& context) {
     DataColumn& target = column_at(join, plan.target);

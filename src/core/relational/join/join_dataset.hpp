@@ -44,6 +44,13 @@ void renumber_categories(DataColumn& column, const std::vector<uint32_t>& order,
 // Drops categories that no row has, and numbers the others anew, in their order.
 void drop_unused_categories(DataColumn& column, RunContext& context);
 
+// Returns how many of the join's rows each row of a table is part of.
+Buffer<double> repeats_of_rows(const Join& join, int table, RunContext& context);
+
+// Shares the weight of each row of the target's table, 1 where the plan has no weights, among its repeats, so that they
+// weigh as much in sum as the row did. Errors as of make_dataset for weights.
+void share_weights(Join& join, DatasetPlan& plan, const Buffer<double>& repeats, RunContext& context);
+
 // Consumes the join. Errors: out_of_range for a target, weight or offset that is NaN or infinite, or a weight that is
 // negative; null_value for a weight, offset or query of NULL. Rows whose target is NULL must have been filtered out.
 // Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
