@@ -40,12 +40,6 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
     });
 }
 
-[[noreturn]] void refuse_cut(const std::string& column, const char* parts) {
-    throw Error(ErrorCode::invalid_argument, column + " cuts a row of the target's table in two",
-                format("The join has it in %s, so that its target would be trained on and scored.", parts),
-                "Name a column that is the same wherever a row of that table is.");
-}
-
 // What errors call the column of folds, as in: group_by "customer".
 std::string called(const Dataset& dataset, const Divider& divider) {
     return format("%s \"%s\"", division_names[static_cast<size_t>(divider.division)], dataset.fold->name.c_str());
@@ -279,6 +273,12 @@ Buffer<uint8_t> Folds::final_roles(bool scored, RunContext& context) const {
         return of_row[row] != withheld ? Role::train : scored ? Role::holdout : Role::ignored;
     };
     return roles_by(of_row.size(), role_of, context);
+}
+
+void refuse_cut(const std::string& column, const char* parts) {
+    throw Error(ErrorCode::invalid_argument, column + " cuts a row of the target's table in two",
+                format("The join has it in %s, so that its target would be trained on and scored.", parts),
+                "Name a column that is the same wherever a row of that table is.");
 }
 
 void refuse_no_group(const std::string& column) {

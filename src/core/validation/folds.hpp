@@ -48,6 +48,8 @@ void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunCo
 
 // Throws null_value; column: what it is called, as in: group_by "customer".
 [[noreturn]] void refuse_no_group(const std::string& column);
+// Throws invalid_argument for a row of the target's table that has parts of both kinds, as in: rows of different folds.
+[[noreturn]] void refuse_cut(const std::string& column, const char* parts);
 // Error limit_exceeded where a column has more values than max_folds.
 void check_fold_count(const std::string& column, size_t values);
 

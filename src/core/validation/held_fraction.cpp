@@ -24,24 +24,45 @@ namespace {
 
 constexpr const char* what_held = "rows held out";
 
-// Factors of the number of rows of the join that weigh something.
+// Factors of the number of rows of the join that weigh something and, where flags are given, are held out.
 struct UsedRows {
-    int table;
-    const DataColumn* weight; // of the table; null: 1 each
+    int target_table;
+    const DataColumn* weight; // of the target's table; null: 1 each
+    int flagged_table = -1;   // another one
+    const Buffer<double>* flags = nullptr;
 
     template <class Body>
-    void visit(int of, Body&& body) const {
-        if (weight && of == table)
+    void visit(int table, Body&& body) const {
+        if (weight && table == target_table)
             body([this](RowId row) { return uint64_t{weight->numbers[row] > 0}; });
+        else if (table == flagged_table)
+            body([this](RowId row) { return uint64_t{(*flags)[row] != 0}; });
         else
             body([](RowId) { return Counting::one(); });
     }
 };
 
+UsedRows used_rows_of(const Join& join, const DatasetPlan& plan) {
+    return {plan.target.table, plan.weight ? &column_at(join, *plan.weight) : nullptr};
+}
+
 // Returns how many rows of the join that weigh something each row of a table is in.
 Buffer<uint64_t> used_rows(const Join& join, const DatasetPlan& plan, int table, RunContext& context) {
-    const UsedRows factors{plan.target.table, plan.weight ? &column_at(join, *plan.weight) : nullptr};
-    return InsideOut<Counting, UsedRows>(join, table, factors, context).values();
+    return InsideOut<Counting, UsedRows>(join, table, used_rows_of(join, plan), context).values();
+}
+
+// A row of the target's table that is held out in some rows of the join and trained on in others would tell its target.
+void check_whole_targets(const Join& join, const DatasetPlan& plan, int table, const Buffer<double>& flags,
+                         const std::string& column, RunContext& context) {
+    if (table == plan.target.table) return;
+    UsedRows factors = used_rows_of(join, plan);
+    const Buffer<uint64_t> all = InsideOut<Counting, UsedRows>(join, plan.target.table, factors, context).values();
+    factors.flagged_table = table;
+    factors.flags = &flags;
+    const Buffer<uint64_t> held = InsideOut<Counting, UsedRows>(join, plan.target.table, factors, context).values();
+    context.for_each(all.size(), 1, [&](uint64_t row) {
+        if (held[row] > 0 && held[row] < all[row]) refuse_cut(column, "rows that are held out and in others");
+    });
 }
 
 [[noreturn]] void refuse_one(const std::string& of_what) {
@@ -71,11 +92,13 @@ Buffer<double> last_rows(const Join& join, const DatasetPlan& plan, double fract
 // Returns a hash of the value of each row.
 Buffer<uint64_t> hashes_of(const DataColumn& column, uint64_t seed, RunContext& context) {
     static constexpr uint64_t stream = 0x68656c64;
-    std::vector<uint64_t> of_category;
-    for (const std::string& category : column.categories)
-        of_category.push_back(random_bits(seed, stream, relational::hash_bytes(category)));
+    Buffer<uint64_t> of_category(context.memory(), what_held, column.categories.size());
+    context.for_each(of_category.size(), 10, [&](uint64_t category) {
+        of_category[category] = random_bits(seed, stream, relational::hash_bytes(column.categories[category]));
+    });
     const bool is_category = column.kind == DataColumn::Kind::category;
-    Buffer<uint64_t> hashes(context.memory(), what_held, is_category ? column.codes.size() : column.numbers.size());
+    Buffer<uint64_t> hashes(context.memory(), what_held, is_category ? column.codes.size() : column.numbers.size(),
+                            uint64_t{0});
     context.for_each(hashes.size(), 2, [&](uint64_t row) {
         if (!is_category)
             hashes[row] = random_bits(seed, stream, hash_of_numbers({&column.numbers[row], 1}));
@@ -178,6 +201,9 @@ void hold_out(Join& join, DatasetPlan& plan, const HeldFraction& held, RunContex
                            : is_grouped || plan.query ? groups_of(join, plan, held, context)
                                                       : single_rows(join, plan, held, context);
     const int table = plan.fold ? plan.fold->place.table : plan.target.table;
+    if (plan.fold)
+        check_whole_targets(join, plan, table, flags, called_column(held.division, column_at(join, plan.fold->place)),
+                            context);
     std::vector<DataColumn>& columns = join.tables()[table].columns;
     plan.holdout = ColumnRef{table, static_cast<int>(columns.size())};
     columns.push_back({"holdout_fraction",

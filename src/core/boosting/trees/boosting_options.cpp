@@ -159,6 +159,9 @@ constexpr Option<Options> rows[] = {
     option<&Options::learn_deviation>("deviation", deviations,
                                       "whether trees learn as well [how far off](uncertainty.md) predictions are")
         .not_aggregated(),
+    holdout_fraction_option<Options>,
+    order_by_argument<Options>,
+    group_by_argument<Options>,
 };
 
 // What LightGBM, XGBoost, CatBoost, scikit-learn and others call them.
@@ -183,6 +186,7 @@ constexpr OtherNames foreign_options[] = {
     {"row_fraction", {"subsample", "bagging_fraction"}},
     {"feature_fraction", {"colsample_bytree", "max_features"}},
     {"seed", {"random_state", "random_seed"}},
+    {"holdout_fraction", {"validation_fraction", "test_size"}},
     {"weight", {"sample_weight"}},
     {"objective", {"loss", "loss_function", "application"}},
     {"alpha", {"quantile", "quantile_alpha"}},
