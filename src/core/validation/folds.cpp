@@ -290,7 +290,7 @@ void check_fold_count(const std::string& column, size_t values) {
     if (values > max_folds)
         throw Error(ErrorCode::limit_exceeded,
                     format("fold \"%s\" has %zu values, at most %d can be folds", column.c_str(), values, max_folds),
-                    "", "Make a column with fewer values of it in the source, as in SELECT *, customer % 5 AS part.");
+                    "", format("Deal whole groups of them to folds: group_by => '%s'.", column.c_str()));
 }
 
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
