@@ -16,6 +16,22 @@ FROM btml.cross_validate('paid', 'log_salary', options => '{"exclude": ["playeri
 SELECT fold, rows, metric, round(value::numeric, 3) AS value, trees
 FROM btml.cross_validate('paid', 'log_salary', fold => 'players', options => '{"exclude": ["playerid"], "trees": 80}');
 
+SELECT fold, rows, metric, round(value::numeric, 3) AS value, trees
+FROM btml.cross_validate('paid', 'log_salary', folds => 4, order_by => 'yearid',
+    options => '{"exclude": ["playerid", "players"], "trees": 80}');
+
+CREATE VIEW aged AS
+SELECT log_salary, yearid, yearid - birthyear AS age, yearid - extract(year FROM debut)::int AS since_debut, weight, height, bats, wins
+FROM paid;
+SELECT fold, rows, metric, round(value::numeric, 3) AS value, trees
+FROM btml.cross_validate('aged', 'log_salary', folds => 4, order_by => 'yearid', gap => '1', options => '{"trees": 80}');
+
+SELECT fold, rows, metric, round(value::numeric, 3) AS value, trees
+FROM btml.cross_validate('paid', 'log_salary', group_by => 'playerid', options => '{"exclude": ["players"], "trees": 80}');
+
+SELECT btml.describe(btml.boost_fit('aged', 'log_salary', trees => 1000, early_stopping => 20, holdout_fraction => 0.2,
+    order_by => 'yearid'));
+
 CREATE TABLE tuned AS
 SELECT * FROM btml.tune($$ SELECT *, md5(playerid) >= 'e' AS unseen FROM paid $$, 'log_salary',
     '{"learning_rate": {"from": 0.03, "to": 0.3, "scale": "log"}, "max_leaves": [7, 15, 31, 63], "l2": {"from": 0, "to": 20}}',
@@ -31,5 +47,5 @@ FROM tuned WHERE best;
 \set QUIET on
 SET client_min_messages = warning;
 DROP TABLE tuned;
-DROP VIEW paid;
+DROP VIEW aged, paid;
 DROP SCHEMA baseball CASCADE;

@@ -38,7 +38,7 @@ CREATE VIEW v_product AS SELECT v.customer, v.at, p.* FROM v_line v LEFT JOIN pr
 CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-    x text := CASE WHEN value IS NOT NULL THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col || '::int'
+    x text := CASE WHEN value NOT IN ('true', 'false') THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col || '::int'
         WHEN col = 'minutes' THEN $x$nullif(minutes, 'NaN')$x$ ELSE quote_ident(coalesce(col, 'at')) END;
     days text := 'extract(epoch FROM %s)::float8 / 86400 ';
     rows text := format('FROM %I h WHERE h.customer = t.customer AND h.at %s t.as_of', 'v_' || relation,
@@ -59,9 +59,13 @@ BEGIN
         WHEN 'sd' THEN '(SELECT stddev_samp(' || x || ') ' || known || ')'
         WHEN 'distinct' THEN '(SELECT count(DISTINCT ' || x || ') ' || known || ')'
         WHEN 'slope' THEN '(SELECT regr_slope(' || x || ', ' || format(days, 'at') || ') ' || known || ')'
-        WHEN 'change' THEN format(ends, 'DESC', 1) || ' - ' || format(ends, 'ASC', 1)
-        WHEN 'last' THEN CASE WHEN col IN ('topic', 'channel', 'kind')
-            THEN format('(SELECT %I %s ORDER BY at DESC, %1$I DESC LIMIT 1)', col, known) ELSE format(ends, 'DESC', 1) END
+        WHEN 'matches' THEN '(SELECT count(*) ' || known || CASE WHEN value IN ('true', 'false') THEN format(' AND %I = %L)', col, value)
+            ELSE ' AND ' || x || ' = 1)' END
+        WHEN 'change' THEN format(ends, 'DESC', 1) || format(' - coalesce((SELECT %1$s FROM %2$I h WHERE h.customer = t.customer AND %1$s '
+            'IS NOT NULL AND h.at < t.as_of - interval %3$L ORDER BY at DESC, %1$s DESC LIMIT 1), ', x, 'v_' || relation, coalesce(span, '3000 years'))
+            || format(ends, 'ASC', 1) || ')'
+        WHEN 'last' THEN format(ends, 'DESC', 1)
+        WHEN 'last_text' THEN format('(SELECT %I::text %s ORDER BY at DESC, %1$I::text DESC LIMIT 1)', col, known)
         WHEN 'previous' THEN format(ends, 'DESC', 2)
     END;
 END $$;
@@ -75,7 +79,7 @@ BEGIN
         CONTINUE WHEN f ->> 'aggregate' = 'value';
         name := f ->> 'name';
         EXECUTE format('SELECT count(*) FROM found t WHERE %s', CASE WHEN f ->> 'type' = 'text' AND f ->> 'aggregate' = 'last'
-            THEN format('%I IS DISTINCT FROM %s', name, plain(f ->> 'relation', 'last', f ->> 'column', NULL, NULL,
+            THEN format('%I IS DISTINCT FROM %s', name, plain(f ->> 'relation', 'last_text', f ->> 'column', NULL, NULL,
                 (plan ->> 'inclusive')::boolean))
             ELSE format($q$%1$I IS DISTINCT FROM (%2$s)::float8 AND (abs(%1$I - (%2$s)::float8) < 1e-9 * (1 + abs(%1$I))) IS NOT TRUE$q$,
                 name, plain(f ->> 'relation', f ->> 'aggregate', f ->> 'column', f ->> 'value', f ->> 'window',

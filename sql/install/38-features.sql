@@ -1,7 +1,7 @@
 -- Features of things from the tables around them.
 
 CREATE FUNCTION btml.relational_features(source text, target name DEFAULT NULL, as_of name DEFAULT NULL,
-    relations btml.json DEFAULT NULL, windows interval[] DEFAULT '{30 days,90 days,365 days,NULL}', max_depth numeric DEFAULT 2,
+    relations btml.json DEFAULT NULL, windows interval[] DEFAULT '{30 days,90 days,1 year,3 years,NULL}', max_depth numeric DEFAULT 2,
     max_features numeric DEFAULT 200, inclusive boolean DEFAULT false, holdout name DEFAULT NULL, seed numeric DEFAULT 0)
 RETURNS jsonb
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_relational_features';

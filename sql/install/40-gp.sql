@@ -7,10 +7,11 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     weight name DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    exemplar_source text DEFAULT NULL)
+    exemplar_source text DEFAULT NULL, holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL,
+    group_by name DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, text, text, text, boolean, text) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, text, text, text, boolean, text, float8, name, name) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for
 n rows of the join, as one member, a mixture or a sum of kernels (combine), or with a smooth
 kernel by way of exemplars, of rows or of exemplar_source (Titsias 2009); mean: of the targets, or of what boosted trees leave;

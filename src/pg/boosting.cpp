@@ -71,9 +71,10 @@ BoostRequest read_request(FunctionCallInfo fcinfo, const Options& defaults) {
     const FitArguments arguments(call);
     arguments.check_names(options_table);
     BoostRequest request = read_boost_request(arguments, defaults);
-    if (request.options.early_stopping > 0 && !request.holdout)
+    set_holdout_fraction(request, request.options.holdout_fraction, request.options.seed);
+    if (request.options.early_stopping > 0 && !request.holds_out())
         throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
-                    "Name a boolean column in holdout.");
+                    "Name a boolean column in holdout, or give a holdout_fraction.");
     if (request.options.learn_deviation && request.start)
         throw Error(ErrorCode::invalid_argument, "deviation => 'learned' is not valid with start",
                     "The trees of start have seen the rows that would tell how far off they are.");
@@ -102,6 +103,7 @@ std::pair<TrainingJoin, StrategyChoice> read_and_choose(const BoostRequest& requ
         training.emplace(read_training_join(request, context, contents, contents_of_labels));
         const Stopwatch watch(training->timings.back().seconds);
         read_target(*training, request, options, context);
+        hold_out(*training, request, context);
     };
     read(contents_for(options, false), contents_for(options, true));
     StrategyChoice choice = choose_strategy(training->join, workload_of(*training, known_trees), options, context);

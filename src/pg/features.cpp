@@ -151,14 +151,17 @@ std::vector<NamedRelation> read_relations(const NamedArguments& arguments) {
     return in_order(std::move(relations));
 }
 
-TextValues text_values(const CatalogueTable& table, const std::string& column, RunContext& context) {
+// border: of the rows that count, what their time is less than; empty for all.
+TextValues text_values(const CatalogueTable& table, const std::string& column, const std::string& border,
+                       RunContext& context) {
     constexpr int most = 3;
     const std::string name = quoted(column);
-    const std::vector<TextRow> rows = text_rows(
-        "SELECT value, n::text, (count(*) OVER ())::text FROM (SELECT " + name +
-            "::text COLLATE \"C\" AS value, count(*) AS n FROM " + quoted(table.schema) + "." + quoted(table.name) +
-            " WHERE " + name + " IS NOT NULL GROUP BY 1) AS c ORDER BY n DESC, value LIMIT " + std::to_string(most),
-        context);
+    const std::vector<TextRow> rows =
+        text_rows("SELECT value, n::text, (count(*) OVER ())::text FROM (SELECT " + name +
+                      "::text COLLATE \"C\" AS value, count(*) AS n FROM " + quoted(table.schema) + "." +
+                      quoted(table.name) + " WHERE " + name + " IS NOT NULL" + border +
+                      " GROUP BY 1) AS c ORDER BY c.n DESC, c.value LIMIT " + std::to_string(most),
+                  context);
     TextValues values;
     for (const TextRow& row : rows) {
         values.distinct = std::stoull(row[2]);
@@ -213,6 +216,15 @@ void check_rows(const Source& source, const std::string& as_of, const std::optio
                     format("holdout \"%s\" is true in %s row", holdout->c_str(), held == 0 ? "no" : "every"));
 }
 
+// The greatest as_of as text; what comes after it does not say which features there are.
+std::string last_time(const Source& source, const std::string& as_of, RunContext& context) {
+    if (as_of.empty()) return "";
+    return text_rows("SELECT max(" + quoted(as_of) + ")::text FROM (\n" + source.analysis().text + "\n) AS source",
+                     context)
+        .front()
+        .front();
+}
+
 Datum plan_datum(const Plan& plan, RunContext& context) {
     const Buffer<char> json = to_json(plan, context);
     const std::string text(json.data(), json.size());
@@ -240,8 +252,10 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
         named[i].request.table = numbers[i];
         request.relations.push_back(std::move(named[i].request));
     }
-    request.text_values = [&](int table, const std::string& column) {
-        return text_values(request.tables[static_cast<size_t>(table)], column, context);
+    const std::string last = last_time(source, request.as_of, context);
+    request.text_values = [&](int table, const std::string& column, const std::string& time) {
+        const std::string border = time.empty() || last.empty() ? "" : " AND " + quoted(time) + " < " + literal(last);
+        return text_values(request.tables[static_cast<size_t>(table)], column, border, context);
     };
     PlanRemarks remarks;
     Plan plan = candidate_plan(request, remarks);

@@ -33,6 +33,7 @@ struct GpRequest : TrainingRequest {
           options(read_options(arguments, defaults)),
           exemplar_source(read_exemplar_source(arguments, options)) {
         options.validate();
+        set_holdout_fraction(*this, options.holdout_fraction, options.seed);
     }
 
   private:
@@ -82,6 +83,7 @@ BTML_FUNCTION(btml_gp_fit) {
     BackendContext context("gp_fit", request.verbose);
     context.tell_minutes();
     TrainingJoin training = read_training_join(request, context);
+    hold_out(training, request, context);
     Dataset dataset = take_dataset(training, context);
     const Reservation exemplars = read_exemplars(request.exemplar_source, dataset, request.options, context);
     FitResult result = gp::fit(std::move(dataset), request.options, context);

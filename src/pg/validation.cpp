@@ -12,7 +12,12 @@
 #include "pg/values/json.hpp"
 #include "pg/values/result.hpp"
 
+#include <cmath>
 #include <set>
+
+extern "C" {
+#include "utils/timestamp.h"
+}
 
 namespace btml::pg {
 
@@ -112,14 +117,15 @@ void add_given(JsonWriter& json, const JsonOption& given) {
         json.add(given.name, given.text);
 }
 
-// The column of folds would be a feature otherwise. Rows held out stay so: whoever trains on them says it. The unit may
-// be an argument of its own.
+// The column of folds or groups would be a feature otherwise. Rows held out stay so: whoever trains on them says it.
+// The unit may be an argument of its own.
 void add_columns(JsonWriter& json, const TrainingRequest& request) {
     if (request.holdout) json.add("holdout", *request.holdout);
     if (request.unit == Unit::target) json.add("unit", "target");
     std::vector<std::string> columns = request.exclude;
-    if (!request.features && request.fold && std::find(columns.begin(), columns.end(), *request.fold) == columns.end())
-        columns.push_back(*request.fold);
+    const std::optional<std::string>& apart = request.fold ? request.fold : request.group_by;
+    if (!request.features && apart && std::find(columns.begin(), columns.end(), *apart) == columns.end())
+        columns.push_back(*apart);
     if (columns.empty()) return;
     json.begin_array("exclude");
     for (const std::string& column : columns) json.add_item(std::string_view(column));
@@ -213,11 +219,53 @@ struct Contest {
     std::optional<Reservation> exemplars = {}; // that were given
 };
 
+// Returns the time in seconds since 1970 that is this much earlier, by the calendar of UTC.
+double earlier(double time, const Interval& gap, const std::string& column) {
+    constexpr double microseconds = 1e6, epoch = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * 86400.0;
+    constexpr double longest_month = 31 * 86400.0, longest_year = 12 * longest_month;
+    const double since = (time - epoch) * microseconds;
+    if (!(since >= MIN_TIMESTAMP && since < END_TIMESTAMP))
+        throw Error(
+            ErrorCode::out_of_range,
+            format("order_by \"%s\" has a date that no timestamp has, from which gap cannot be taken", column.c_str()));
+    const double longest = gap.month * longest_month + gap.day * 86400.0 + gap.time / microseconds;
+    if (longest + longest_year > (since - MIN_TIMESTAMP) / microseconds)
+        return -std::numeric_limits<double>::infinity();
+    const Timestamp before = std::llrint(since);
+    const Timestamp made = pg_call([=] {
+        return DatumGetTimestamp(
+            DirectFunctionCall2(timestamp_mi_interval, TimestampGetDatum(before), IntervalPGetDatum(&gap)));
+    });
+    return static_cast<double>(made) / microseconds + epoch;
+}
+
+// Reads the argument gap: how long before what a fold scores its training ends.
+Divider read_divider(const Call& call, const TrainingRequest& request) {
+    Divider divider{request.division()};
+    if (call.named.is_null("gap")) return divider;
+    if (!request.order_by)
+        throw Error(ErrorCode::invalid_argument, "gap needs an order_by", "It is a time between training and scoring.",
+                    "Name a column of times in order_by.");
+    const Interval gap = *DatumGetIntervalP(call.named.datum("gap"));
+    if (gap.month < 0 || gap.day < 0 || gap.time < 0)
+        throw Error(ErrorCode::invalid_argument, "gap must not be negative");
+    const Source::Column& column = request.source.columns()[request.source.column(*request.order_by)];
+    if (is_plain_number(column.number)) {
+        if (gap.month != 0 || gap.day != 0)
+            throw Error(ErrorCode::wrong_type,
+                        format("gap is of days or months, order_by \"%s\" is a number", column.name.c_str()), "",
+                        "Give its length as a number, as gap => '12'.");
+        divider.train_end = [=](double first) { return first - static_cast<double>(gap.time) / 1e6; };
+    } else
+        divider.train_end = [gap, name = column.name](double first) { return earlier(first, gap, name); };
+    return divider;
+}
+
 std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, const Call& call,
-                                        const TrainingRequest& request, RunContext& context) {
+                                        const TrainingRequest& request, const Divider& divider, RunContext& context) {
     return std::make_unique<Folds>(assign_folds(dataset, contents, call.options.folds,
                                                 static_cast<uint64_t>(call.options.seed), context,
-                                                request.holdout.value_or("")));
+                                                request.holdout.value_or(""), divider));
 }
 
 // Reads the tables once, with the contents of the target's rows, which folds go by.
@@ -225,7 +273,7 @@ TrainingJoin read_rows(const TrainingRequest& request, const char* hint_of_repea
     TrainingJoin training = read_training_join(request, context, RowContents::read, RowContents::read);
     notice_repeats(training, hint_of_repeats);
     const relational::DatasetPlan& plan = training.plan;
-    if (plan.fold) {
+    if (request.fold) {
         relational::DataColumn& column = column_at(training.join, plan.fold->place);
         relational::drop_unused_categories(column, context);
         check_fold_count(*request.fold, column.categories.size());
@@ -271,8 +319,15 @@ void check_labels_of(const Space& space, const BoostRequest& request, bool has_l
                     "Give one of them.");
 }
 
-void notice_lone_labels(const LoneLabels& lone) {
+void notice_lone_labels(const LoneLabels& lone, bool are_ordered) {
     if (lone.empty()) return;
+    if (are_ordered) {
+        notice(format("label \"%s\" is in fold \"%s\", but in no row that its model is trained on%s",
+                      lone[0].first.c_str(), lone[0].second.c_str(),
+                      lone.size() == 1 ? "" : format("; the same holds for %zu more", lone.size() - 1).c_str()),
+               "", "Ask for fewer folds.");
+        return;
+    }
     const std::string others = lone.size() == 1   ? ""
                                : lone.size() == 2 ? ", and one more label in one fold alone"
                                                   : format(", and %zu more labels in one fold each", lone.size() - 1);
@@ -283,6 +338,7 @@ void notice_lone_labels(const LoneLabels& lone) {
 
 Contest boosted_contest(const Call& call, const Space& space, RunContext& context) {
     BoostRequest request = read_boost_request(call.arguments, boosting::boost_fit_defaults());
+    const Divider divider = read_divider(call, request);
     TrainingJoin training = read_rows(request, one_row_each_or_unit, context);
     boosting::Options options = request.options;
     read_target(training, request, options, context);
@@ -295,9 +351,9 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     relational::JoinRows held = hold_rows(training, choice, options, context).first;
     const Buffer<uint64_t> contents = take_contents(training);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
-    Contest contest{request, make_folds(dataset, contents, call, request, context), nullptr,
+    Contest contest{request, make_folds(dataset, contents, call, request, divider, context), nullptr,
                     boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
-    notice_lone_labels(check_labels(dataset, *contest.folds, *options.metric, context));
+    notice_lone_labels(check_labels(dataset, *contest.folds, *options.metric, context), request.order_by.has_value());
     auto scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
                                                   space.trials(boosting::options_table, options), context);
     notice_findings(scorer->findings(), request.target);
@@ -313,6 +369,7 @@ GpMetric gp_metric_of(const NamedArguments& arguments) {
 
 Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     const TrainingRequest request = read_training_request(call.arguments);
+    const Divider divider = read_divider(call, request);
     gp::Options options;
     call.arguments.read(gp::options_table, options);
     const std::optional<std::string> exemplars = read_exemplar_source(call.arguments, options);
@@ -322,7 +379,7 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     const Buffer<uint64_t> contents = take_contents(training);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
     Reservation given = read_exemplars(exemplars, dataset, options, context);
-    Contest contest{request, make_folds(dataset, contents, call, request, context), nullptr,
+    Contest contest{request, make_folds(dataset, contents, call, request, divider, context), nullptr,
                     gp_metric_names[static_cast<size_t>(metric)], std::move(given)};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,
                                                 space.trials(gp::options_table, options), metric, context);
@@ -334,6 +391,13 @@ bool is_gp(const Call& call) {
 }
 
 void check_names(const Call& call) {
+    for (const JsonOption& given : call.arguments.given())
+        if (FitArguments::is_of_one_holdout(given.name))
+            throw Error(ErrorCode::invalid_argument,
+                        format("option \"%s\" is not valid with folds", given.name.c_str()),
+                        "It says which rows a single fit holds out.",
+                        given.name == "holdout_fraction" ? "Name a boolean column in holdout."
+                                                         : format("Give it as the argument %s.", given.name.c_str()));
     if (is_gp(call))
         call.arguments.check_names(gp::options_table, true);
     else
@@ -377,11 +441,12 @@ BTML_FUNCTION(btml_cross_validate) {
 BTML_FUNCTION(btml_tune) {
     const Call call(fcinfo, tune_options_table);
     check_names(call);
-    Space space = is_gp(call)
-                      ? read_space(call.arguments, gp::options_table, {"seed"})
-                      : read_space(call.arguments, boosting::options_table,
-                                   {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size",
-                                    "epsilon", "delta", "verify", "objective", "seed", "deviation", "unit"});
+    Space space =
+        is_gp(call)
+            ? read_space(call.arguments, gp::options_table, {"seed", "holdout_fraction"})
+            : read_space(call.arguments, boosting::options_table,
+                         {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size", "epsilon",
+                          "delta", "verify", "objective", "seed", "deviation", "unit", "holdout_fraction"});
     space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
     ResultRows result(fcinfo);
     BackendContext context("tune", call.arguments.boolean("verbose"));

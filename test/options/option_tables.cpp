@@ -119,11 +119,11 @@ Texts all_texts() {
                                          {{"permutation_importance"}});
     add<gp::Options>(texts, "gp", gp::options_table,
                      {{"gp_fit"},
-                      {"gp_regression", {}, {"options", "exclude", "mean"}},
+                      {"gp_regression", {}, {"options", "exclude", "mean", "holdout_fraction", "order_by", "group_by"}},
                       {"gp_fit_members",
                        gp::gp_fit_members_defaults(),
                        {"mean", "combine", "holdout", "options", "exclude", "kernel", "exemplars", "exemplar_objective",
-                        "varying_noise", "exemplar_source"}}});
+                        "varying_noise", "exemplar_source", "holdout_fraction", "order_by", "group_by"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
     add<kernel::Options>(texts, "kernel", kernel::options_table,
                          {{"kernel_sum", {}, {"prefixes"}},

@@ -465,6 +465,7 @@ void check_distributed(const Options& options) {
     if (options.row_fraction < 1) refuse("row_fraction");
     if (options.metric) refuse("metric");
     if (options.learn_deviation) refuse("deviation => 'learned'");
+    if (options.holdout_fraction) refuse("holdout_fraction");
 }
 
 FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,

@@ -35,4 +35,22 @@ template <class Options>
 inline constexpr Option<Options>
     verbose_argument = argument<Options>("verbose", "", "INFO messages, at most one a second").default_is("false");
 
+// Fits that hold rows out without a column that says which.
+template <class Options>
+inline constexpr auto holdout_fraction_option =
+    option<&Options::holdout_fraction>("holdout_fraction", inside(0, 1),
+                                       "holds so much out [without a column](validation.md#holdouts-of-fits)")
+        .null_means("")
+        .not_stored()
+        .not_aggregated();
+template <class Options>
+inline constexpr Option<Options> order_by_argument = argument<Options>("order_by",
+                                                                       "a column of numbers, dates or timestamps",
+                                                                       "`holdout_fraction` takes the last rows")
+                                                         .null_means("");
+template <class Options>
+inline constexpr Option<Options> group_by_argument =
+    argument<Options>("group_by", "an output column", "`holdout_fraction` takes whole groups of its equal values")
+        .null_means("");
+
 } // namespace btml

@@ -24,6 +24,7 @@ enum class Aggregate : uint8_t {
     last,
     previous,
     share,
+    matches,
     distinct,
 };
 
@@ -57,11 +58,12 @@ inline constexpr AggregateFacts aggregates[] = {
     {"min", numbers_only, true, false, "least"},
     {"max", numbers_only, true, false, "greatest"},
     {"sd", numbers_only, true, false, "standard deviation of"},
-    {"change", numbers_only, true, true, "last less first"},
+    {"change", numbers_only, true, true, "change of"},
     {"slope", numbers_only, true, true, "slope by day of"},
     {"last", numbers_only | type_bit(ColumnType::boolean) | type_bit(ColumnType::text), false, true, "last"},
     {"previous", numbers_only, false, true, "last but one"},
     {"share", type_bit(ColumnType::boolean) | type_bit(ColumnType::text), true, false, "share of"},
+    {"matches", type_bit(ColumnType::boolean) | type_bit(ColumnType::text), true, false, "number of rows of"},
     {"distinct", numbers_only | type_bit(ColumnType::text), true, false, "number of distinct"},
 };
 

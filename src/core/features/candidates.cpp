@@ -385,13 +385,13 @@ class CandidateSearch {
     }
 
     TextValues values_of(int relation, const TableColumn& column) const {
-        return request_.text_values(found_[static_cast<size_t>(relation)].table, column.name);
+        return request_.text_values(found_[static_cast<size_t>(relation)].table, column.name, plan_.at(relation).time);
     }
 
     void add_of_column(int relation, const TableColumn& column) {
         const std::vector<Aggregate> only_distinct = {Aggregate::distinct};
         if (is_unique(table_of(relation), {{column.name, {}}})) return; // as many as rows
-        if (column.of_key) return add_each(relation, column.name, *column.type, only_distinct);
+        if (column.of_key) return add_of_key(relation, column);
         if (column.type != ColumnType::text) return add_each(relation, column.name, *column.type, {});
         const TextValues values = values_of(relation, column);
         if (values.most_frequent.empty()) return; // each is there once
@@ -399,9 +399,16 @@ class CandidateSearch {
         add_each(relation, column.name, *column.type, {}, values.most_frequent);
     }
 
+    // What tells things apart is counted; of few things the last one is a kind.
+    void add_of_key(int relation, const TableColumn& column) {
+        add_each(relation, column.name, *column.type, {Aggregate::distinct});
+        if (column.type == ColumnType::time || values_of(relation, column).distinct > max_kinds) return;
+        add_each(relation, column.name, ColumnType::text, {Aggregate::last});
+    }
+
     // Adds features of a column, or of rows, in all windows. only: none for all that its type allows.
     void add_each(int relation, const std::string& column, ColumnType type, const std::vector<Aggregate>& only,
-                  const std::vector<std::string>& shares = {""}) {
+                  const std::vector<std::string>& most_frequent = {}) {
         for (size_t i = 0; i < std::size(aggregates); i++) {
             const auto aggregate = static_cast<Aggregate>(i);
             const AggregateFacts& facts = facts_of(aggregate);
@@ -409,8 +416,7 @@ class CandidateSearch {
             if (!is_taken || aggregate == Aggregate::value) continue;
             if (!only.empty() && std::find(only.begin(), only.end(), aggregate) == only.end()) continue;
             if (only.empty() && aggregate == Aggregate::distinct && type == ColumnType::number) continue;
-            const bool is_share = aggregate == Aggregate::share;
-            for (const std::string& value : is_share ? shares : std::vector<std::string>{""})
+            for (const std::string& value : compared_with(aggregate, type, most_frequent))
                 add_windows({.name = {},
                              .relation = relation,
                              .aggregate = aggregate,
@@ -418,6 +424,15 @@ class CandidateSearch {
                              .type = type,
                              .value = value});
         }
+    }
+
+    // The values that an aggregate is taken for; "" where it compares with none.
+    static std::vector<std::string> compared_with(Aggregate aggregate, ColumnType type,
+                                                  const std::vector<std::string>& most_frequent) {
+        const bool compares = aggregate == Aggregate::share || aggregate == Aggregate::matches;
+        if (compares && type == ColumnType::text) return most_frequent;
+        if (aggregate == Aggregate::matches) return {"true", "false"};
+        return {""};
     }
 
     void add_windows(const Definition& feature) {

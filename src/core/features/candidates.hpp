@@ -63,7 +63,8 @@ struct CandidateRequest {
     bool inclusive = false;
     std::vector<std::string> windows = {""}; // "" for all rows
     int max_depth = 2;
-    std::function<TextValues(int table, const std::string& column)> text_values;
+    // Counts the texts of a column, of rows before the last as_of where they have a time.
+    std::function<TextValues(int table, const std::string& column, const std::string& time)> text_values;
 };
 
 // What a user should know of a plan.

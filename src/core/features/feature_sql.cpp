@@ -103,9 +103,11 @@ class FeatureQuery {
 
     std::string number_of(const Definition& feature) const {
         const std::string of = column_of(feature);
-        if (feature.aggregate == Aggregate::share && feature.type == ColumnType::text)
+        const bool of_text = feature.type == ColumnType::text;
+        if (of_text && feature.aggregate != Aggregate::distinct)
             return "(" + of + "::text = " + literal(feature.value) + ")::int";
-        if (feature.type == ColumnType::text) return "hashtextextended(" + of + "::text, 0)";
+        if (of_text) return "hashtextextended(" + of + "::text, 0)";
+        if (feature.value == "false") return "(NOT " + of + ")::int";
         return feature.type == ColumnType::boolean ? of + "::int" : of;
     }
 
@@ -268,7 +270,9 @@ class FeatureQuery {
         const Key key = key_of(plan_.first_of(relation));
         const bool has_texts = !set.texts.empty(), has_numbers = !set.numbers.empty();
         sql_ << ",\n" << name_of(relation) << " AS ( -- " << comment(plan_.path(relation)) << "\n";
-        sql_ << "  SELECT " << row_column << ", x" << (has_texts ? ", t" : "") << " FROM (\n    SELECT " << row_column;
+        // PostgreSQL's planner knows by DISTINCT that each prediction is there once.
+        sql_ << "  SELECT DISTINCT ON (" << row_column << ") " << row_column << ", x" << (has_texts ? ", t" : "")
+             << " FROM (\n    SELECT " << row_column;
         if (!set.requests.empty()) {
             sql_ << ",\n      btml.history_features(at, since, x, ARRAY[";
             for (size_t i = 0; i < set.requests.size(); i++) sql_ << (i > 0 ? ", " : "") << literal(set.requests[i]);

@@ -71,7 +71,10 @@ Request parse_request(std::string_view text) {
 }
 
 History::Column::Column(MemoryBudget& memory)
-    : values(memory, what_rows), last_row_memory(memory, what_rows), marks(memory, what_rows) {}
+    : values(memory, what_rows),
+      last_known(memory, what_rows),
+      last_row_memory(memory, what_rows),
+      marks(memory, what_rows) {}
 
 History::History(std::vector<Request> requests, MemoryBudget& memory)
     : requests_(std::move(requests)), memory_(memory), times_(memory, what_rows) {
@@ -88,6 +91,7 @@ void History::clear() {
     timeless_ = 0;
     for (Column& column : columns_) {
         column.values.resize(0);
+        column.last_known.resize(0);
         for (Buffer<RowSums>& level : column.levels) level.resize(0);
         column.marks.resize(0);
         if (column.last_row.empty()) continue;
@@ -116,6 +120,11 @@ void History::add(int64_t time, std::span<const double> numbers) {
     for (size_t c = 0; c < columns_.size(); c++) {
         Column& column = columns_[c];
         column.values.push_back(numbers[c]);
+        if (summed_[c]) {
+            const size_t row = times_.size() - 1;
+            const int64_t before = row == 0 ? -1 : column.last_known[row - 1];
+            column.last_known.push_back(std::isnan(numbers[c]) ? before : static_cast<int64_t>(row));
+        }
         if (distinct_[c]) mark_distinct(column, numbers[c]);
         if (summed_[c] && times_.size() % block_rows == 0) close_block(column);
     }
@@ -244,13 +253,15 @@ void History::features(int64_t time, std::span<const int64_t> since, std::span<d
 double History::feature(const Request& request, int64_t time) const {
     const size_t window = static_cast<size_t>(request.window), start = starts_[window];
     if (request.aggregate == Aggregate::count) return static_cast<double>(rows() - start);
-    if (start == rows()) return request.aggregate == Aggregate::distinct ? 0 : null_number;
+    const bool counts = request.aggregate == Aggregate::distinct || request.aggregate == Aggregate::matches;
+    if (start == rows()) return counts ? 0 : null_number;
     if (request.column < 0) return of_rows(request, time);
     const auto column = static_cast<size_t>(request.column);
     if (request.aggregate == Aggregate::distinct)
         return static_cast<double>(marks_before(columns_[column], rows()) - marks_before(columns_[column], start));
     const RowSums& sums = windows_[column][window];
-    return sums.count == 0 ? null_number : of_values(request, sums);
+    if (sums.count == 0) return counts ? 0 : null_number;
+    return of_values(request, sums);
 }
 
 // Computes what the times of a window's rows amount to. A row that is always past has none.
@@ -265,13 +276,18 @@ double History::of_rows(const Request& request, int64_t time) const {
 }
 
 double History::of_values(const Request& request, const RowSums& sums) const {
-    const Buffer<double>& values = columns_[static_cast<size_t>(request.column)].values;
+    const Column& column = columns_[static_cast<size_t>(request.column)];
+    const Buffer<double>& values = column.values;
+    // The row whose value the window begins with, as it has one from before.
+    const size_t start = starts_[static_cast<size_t>(request.window)];
+    const int64_t before = start == 0 ? -1 : column.last_known[start - 1];
     const auto value_of = [&](int64_t row) { return row < 0 ? null_number : values[static_cast<size_t>(row)]; };
     switch (request.aggregate) {
     case Aggregate::mean:
     case Aggregate::share:
         return sums.sum / sums.count;
     case Aggregate::sum:
+    case Aggregate::matches:
         return sums.sum;
     case Aggregate::min:
         return sums.min;
@@ -280,7 +296,7 @@ double History::of_values(const Request& request, const RowSums& sums) const {
     case Aggregate::sd:
         return sums.count < 2 ? null_number : std::sqrt(sums.squares / (sums.count - 1));
     case Aggregate::change:
-        return value_of(sums.last) - value_of(sums.first);
+        return value_of(sums.last) - value_of(before >= 0 ? before : sums.first);
     case Aggregate::slope:
         return sums.time_squares > 0 ? sums.products / sums.time_squares : null_number;
     case Aggregate::last:

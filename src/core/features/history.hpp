@@ -60,6 +60,7 @@ class History {
         explicit Column(MemoryBudget& memory);
 
         Buffer<double> values;
+        Buffer<int64_t> last_known;          // by row: the last one with a value so far, −1: none
         std::vector<Buffer<RowSums>> levels; // of blocks of 16 rows, 32, 64 …
         // For the number of distinct values: the row in which each value was last, and a Fenwick tree of marks at these
         // rows.

@@ -42,6 +42,16 @@ void check_relation(const Plan& plan, size_t number) {
         fail("would have its rows repeated: its key needs \"last\"");
 }
 
+// Refuses a value where none is compared with, and a truth value that is none.
+void check_value(const Definition& feature) {
+    const bool of_text = feature.type == ColumnType::text;
+    const bool takes_value =
+        feature.aggregate == Aggregate::matches || (feature.aggregate == Aggregate::share && of_text);
+    if (!takes_value && !feature.value.empty()) refuse("Feature", feature.name, "has a value that it has no use for");
+    if (takes_value && !of_text && feature.value != "true" && feature.value != "false")
+        refuse("Feature", feature.name, "is of a truth value that is neither \"true\" nor \"false\"");
+}
+
 void check_feature(const Plan& plan, const Definition& feature) {
     const AggregateFacts& facts = facts_of(feature.aggregate);
     const auto fail = [&](const std::string& fault) { refuse("Feature", feature.name, fault); };
@@ -54,8 +64,7 @@ void check_feature(const Plan& plan, const Definition& feature) {
         fail(rows == source_number ? "is of one row, of which only \"value\" can be taken" : "is of many rows");
     if (!of_rows && (facts.types & type_bit(feature.type)) == 0)
         fail(format("is a %s of type \"%s\"", facts.name, column_type_names[static_cast<size_t>(feature.type)]));
-    const bool has_share_value = feature.aggregate == Aggregate::share && feature.type == ColumnType::text;
-    if (!has_share_value && !feature.value.empty()) fail("has a value that it has no use for");
+    check_value(feature);
     if (rows == source_number) return;
     const bool has_time = plan.has_time(rows);
     if (!feature.window.empty() && (!facts.windowed || !has_time || plan.as_of.empty())) fail("cannot have a window");
@@ -260,8 +269,7 @@ class PlanWriter {
         add("aggregate", facts_of(feature.aggregate).name);
         add("column", feature.column);
         if (!feature.column.empty()) add("type", column_type_names[static_cast<size_t>(feature.type)]);
-        if (feature.aggregate == Aggregate::share && feature.type == ColumnType::text)
-            add("value", feature.value, false);
+        if (!feature.value.empty()) add("value", feature.value);
         if (feature.gain) text_ << "\"gain\": " << *feature.gain << ", ";
         text_ << "\"window\": ";
         if (feature.window.empty())
@@ -302,7 +310,10 @@ std::string Plan::words(const Definition& feature) const {
     const Relation& relation = at(feature.relation);
     std::string words = facts_of(feature.aggregate).words;
     if (!words.empty()) words += ' ';
-    if (feature.aggregate == Aggregate::share)
+    if (feature.aggregate == Aggregate::matches)
+        words += relation.name + " with " + feature.column +
+                 (feature.type == ColumnType::text ? " = '" + feature.value + "'" : " " + feature.value);
+    else if (feature.aggregate == Aggregate::share)
         words += feature.type == ColumnType::text ? feature.column + " = '" + feature.value + "' in " + relation.name
                                                   : feature.column + " in " + relation.name;
     else

@@ -104,6 +104,9 @@ constexpr Option<Options> rows[] = {
         .null_means("")
         .given_if([](const Options& o) { return o.given_exemplars != nullptr; })
         .only_with(of_smooth),
+    holdout_fraction_option<Options>,
+    order_by_argument<Options>,
+    group_by_argument<Options>,
 };
 
 // What scikit-learn, GPy and others call them.
@@ -114,6 +117,7 @@ constexpr OtherNames foreign_options[] = {
     {"search", {"optimizer"}},
     {"evaluations", {"max_iter", "max_iters"}},
     {"seed", {"random_state"}},
+    {"holdout_fraction", {"validation_fraction", "test_size"}},
     {"weight", {"sample_weight"}},
     {"categorical", {"categorical_features"}},
     {"kernel", {"kernel_type"}},

@@ -44,7 +44,8 @@ struct Options {
     NumberEncoding encoding = NumberEncoding::automatic;
     Mean mean = Mean::automatic;
     ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
-    std::optional<bool> varying_noise; // no, if not given
+    std::optional<bool> varying_noise;      // no, if not given
+    std::optional<double> holdout_fraction; // of a source's rows, where no column says which are held out
     // Holds exemplars that stay where they are, row by row, with features as Predictor takes them. Null: they are
     // chosen of rows.
     std::shared_ptr<const std::vector<double>> given_exemplars;

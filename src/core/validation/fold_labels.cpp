@@ -8,25 +8,37 @@ namespace {
 
 constexpr const char* other_folds = "Ask for fewer folds, or name another column as fold.";
 
-// Rows by label: of each fold, and of all that some model is trained on.
-struct LabelCounts {
+// Rows by label: of each fold, of those that its model is trained on, and of all.
+class LabelCounts {
+  public:
     LabelCounts(const Dataset& dataset, const Folds& folds, RunContext& context)
         : labels(dataset.labels.size()),
-          of_fold(context.memory(), "labels of folds", folds.size() * labels, uint64_t{0}),
-          all(labels, 0) {
+          all(labels, 0),
+          of_fold_(context.memory(), "labels of folds", folds.size() * labels, uint64_t{0}),
+          trained_(context.memory(), "labels of folds", folds.size() * labels, uint64_t{0}) {
         for_each_used(dataset, folds.of_row, context, [&](uint64_t row, size_t at) {
             const auto label = static_cast<size_t>(dataset.target[at]);
             all[label]++;
-            if (folds.of_row[row] != Folds::always) of_fold[folds.of_row[row] * labels + label]++;
+            const size_t fold = folds.of_row[row];
+            if (fold != Folds::always) of_fold_[fold * labels + label]++;
+            if (!folds.trains_from) return;
+            const size_t first = (*folds.trains_from)[row];
+            if (first < folds.size()) trained_[first * labels + label]++;
         });
+        for (size_t i = 0; i < trained_.size(); i++) // those of an ordered fold train the later ones as well
+            trained_[i] = !folds.trains_from ? all[i % labels] - of_fold_[i]
+                          : i < labels       ? trained_[i]
+                                             : trained_[i] + trained_[i - labels];
     }
 
-    uint64_t count(size_t fold, size_t label) const { return of_fold[fold * labels + label]; }
-    bool is_alone(size_t fold, size_t label) const { return all[label] > 0 && count(fold, label) == all[label]; }
+    uint64_t count(size_t fold, size_t label) const { return of_fold_[fold * labels + label]; }
+    uint64_t trained(size_t fold, size_t label) const { return trained_[fold * labels + label]; }
 
     const size_t labels;
-    Buffer<uint64_t> of_fold;
     std::vector<uint64_t> all;
+
+  private:
+    Buffer<uint64_t> of_fold_, trained_;
 };
 
 // A target of one label in all is refused where it is trained on.
@@ -34,11 +46,13 @@ void check_trained(const Dataset& dataset, const Folds& folds, const LabelCounts
     if (counts.labels != 2 || counts.all[0] == 0 || counts.all[1] == 0) return;
     for (size_t fold = 0; fold < folds.size(); fold++)
         for (size_t label = 0; label < 2; label++)
-            if (counts.is_alone(fold, label))
+            if (counts.trained(fold, label) == 0)
                 throw Error(ErrorCode::invalid_argument,
                             format("fold \"%s\" leaves rows of one label to train on", folds.names[fold].c_str()),
-                            format("All rows of the label \"%s\" are in it.", dataset.labels[label].c_str()),
-                            other_folds);
+                            format(folds.trains_from ? "Its model would see no row of the label \"%s\"."
+                                                     : "All rows of the label \"%s\" are in it.",
+                                   dataset.labels[label].c_str()),
+                            folds.trains_from ? "Ask for fewer folds." : other_folds);
 }
 
 // Areas under curves take rows of both of two labels, or of the second.
@@ -66,7 +80,8 @@ LoneLabels check_labels(const Dataset& dataset, const Folds& folds, HoldoutMetri
     LoneLabels lone;
     for (size_t label = 0; label < counts.labels; label++)
         for (size_t fold = 0; fold < folds.size(); fold++)
-            if (counts.is_alone(fold, label)) lone.emplace_back(dataset.labels[label], folds.names[fold]);
+            if (counts.count(fold, label) > 0 && counts.trained(fold, label) == 0)
+                lone.emplace_back(dataset.labels[label], folds.names[fold]);
     return lone;
 }
 

@@ -15,6 +15,15 @@ constexpr auto fold_option =
     argument<Options>("fold", "an output column",
                       "its values are the folds instead; rows where it is NULL are trained on and never scored")
         .null_means("");
+constexpr auto order_by_option = argument<Options>("order_by", "a column of numbers, dates or timestamps",
+                                                   "[trains on what is before](#time) and scores what comes next")
+                                     .null_means("");
+constexpr auto gap_option = argument<Options>("gap", "an interval; of numbers its seconds, as `'12'`",
+                                              "leaves out of training what is so close before the rows to be scored")
+                                .null_means("");
+constexpr auto group_by_option =
+    argument<Options>("group_by", "an output column", "deals [whole groups](#groups) of its equal values to the folds")
+        .null_means("");
 constexpr auto method_option = option<&Options::method>("method", methods, "boosted trees or a Gaussian process");
 constexpr auto options_option =
     argument<Options>("options", "JSON, as `{\"trees\": 300}`",
@@ -40,7 +49,8 @@ constexpr Option<Options> gp_metric_rows[] = {
 };
 
 constexpr Option<Options> cross_validate_rows[] = {
-    folds_option, fold_option, method_option, options_option, metric_option, seed_option, unit_option,
+    folds_option, fold_option, method_option,   options_option, metric_option,
+    seed_option,  unit_option, order_by_option, gap_option,     group_by_option,
 };
 
 constexpr Option<Options> tune_rows[] = {
@@ -56,6 +66,9 @@ constexpr Option<Options> tune_rows[] = {
                       "rows that no trial sees, and that the best is scored on in the end")
         .null_means(""),
     unit_option,
+    order_by_option,
+    gap_option,
+    group_by_option,
 };
 
 } // namespace

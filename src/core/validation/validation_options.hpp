@@ -9,6 +9,11 @@ enum class Method { boost, gp };
 
 inline constexpr int max_folds = 1000;
 
+// What a column says of the rows that are scored together, by the names of the arguments: that they have one value;
+// that they come after others; that rows of one value stay together.
+enum class Division : uint8_t { fold, order_by, group_by };
+inline constexpr const char* division_names[] = {"fold", "order_by", "group_by"};
+
 // What of held-out rows a Gaussian process is scored by.
 enum class GpMetric : uint8_t { rmse, mae, mean_nll };
 inline constexpr const char* gp_metric_names[] = {"rmse", "mae", "mean_nll"};

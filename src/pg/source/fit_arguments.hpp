@@ -46,13 +46,19 @@ class FitArguments {
         }
     }
 
+    // Says whether the option is about the rows that a single fit holds out, where folds are held out in turn.
+    static bool is_of_one_holdout(std::string_view name) {
+        return name == "holdout_fraction" || name == "order_by" || name == "group_by";
+    }
+
     // Refuses members that are not in the table, or that the function has no argument for, unless it may have every
-    // option. Error invalid_argument with the valid names and the nearest.
+    // option that fits of folds have. Error invalid_argument with the valid names and the nearest.
     template <class Options>
     void check_names(const OptionsTable<Options>& table, bool every_option = false) const {
         std::vector<std::string> names;
         for (const Option<Options>& option : table)
-            if ((every_option || call_.has(option.name)) && may_be_member(option.name)) names.emplace_back(option.name);
+            if ((every_option ? !is_of_one_holdout(option.name) : call_.has(option.name)) && may_be_member(option.name))
+                names.emplace_back(option.name);
         for (const JsonOption& given : given_)
             if (std::find(names.begin(), names.end(), given.name) == names.end()) {
                 refuse_threads(given.name);

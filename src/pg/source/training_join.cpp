@@ -132,10 +132,25 @@ int number_beside_target(const Source& source, const TrainingRequest& request, i
     return column_beside_target(source, request, target, name, role);
 }
 
+void require_order(const Source::Column& column) {
+    switch (column.number) {
+    case NumberKind::date:
+    case NumberKind::timestamp:
+    case NumberKind::timestamptz:
+        return;
+    default:
+        if (is_plain_number(column.number)) return;
+        throw Error(ErrorCode::wrong_type,
+                    format("order_by \"%s\" is of type %s", column.name.c_str(), type_name(column.type)),
+                    "Rows are ordered by numbers, dates and timestamps.", cast_hint(column.name, column.type) + ".");
+    }
+}
+
 void check_different(const Source& source, const Roles& roles) {
-    const std::pair<const char*, std::optional<int>> parts[] = {{"target", roles.target}, {"holdout", roles.holdout},
-                                                                {"weight", roles.weight}, {"offset", roles.offset},
-                                                                {"query", roles.query},   {"fold", roles.fold}};
+    const std::pair<const char*, std::optional<int>> parts[] = {
+        {"target", roles.target},     {"holdout", roles.holdout},  {"weight", roles.weight},
+        {"offset", roles.offset},     {"query", roles.query},      {"fold", roles.fold},
+        {"order_by", roles.order_by}, {"group_by", roles.group_by}};
     for (const auto& [part, column] : parts)
         for (const auto& [other, other_column] : parts)
             if (&part < &other && column && column == other_column)
@@ -190,7 +205,7 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
     for (const std::optional<int> column : {roles.weight, roles.holdout, roles.offset})
         if (column) requests.push_back({*column, ReadAs::number});
     if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query])});
-    if (roles.fold) requests.push_back({*roles.fold, ReadAs::category});
+    if (roles.divider()) requests.push_back({*roles.divider(), roles.order_by ? ReadAs::number : ReadAs::category});
     for (size_t i = 0; i < roles.features.size(); i++)
         requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
     return requests;
@@ -208,7 +223,7 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
     if (roles.holdout) plan.holdout = place();
     if (roles.offset) plan.offset = feature(*roles.offset, 0);
     if (roles.query) plan.query = place();
-    if (roles.fold) plan.fold = feature(*roles.fold, 0);
+    if (roles.divider()) plan.fold = feature(*roles.divider(), 0);
     for (size_t i = 0; i < roles.features.size(); i++)
         plan.features.push_back(feature(roles.features[i], roles.directions[i]));
     return plan;
@@ -272,6 +287,14 @@ Roles assign_roles(const TrainingRequest& request) {
         require_category(source.columns()[*roles.fold], "fold");
     }
     check_unit(request, target);
+    if (request.order_by) {
+        roles.order_by = source.column(*request.order_by);
+        require_order(source.columns()[*roles.order_by]);
+    }
+    if (request.group_by) {
+        roles.group_by = source.column(*request.group_by);
+        require_category(source.columns()[*roles.group_by], "group_by");
+    }
     check_different(source, roles);
     roles.features = chosen_features(source, roles, request);
     assign_categories(source, request, roles);
@@ -279,21 +302,46 @@ Roles assign_roles(const TrainingRequest& request) {
     return roles;
 }
 
+static void check_one_divider(const TrainingRequest& request) {
+    const auto refuse = [](const char* one, const char* other) {
+        throw Error(ErrorCode::invalid_argument, format("%s and %s are not valid together", one, other), "",
+                    "Name a column in one of them.");
+    };
+    if (request.fold && request.order_by) refuse("fold", "order_by");
+    if (request.fold && request.group_by) refuse("fold", "group_by");
+    if (request.order_by && request.group_by) refuse("order_by", "group_by");
+}
+
 TrainingRequest read_training_request(const FitArguments& arguments) {
     const auto columns = [&](const char* name) { return arguments.columns(name).value_or(std::vector<std::string>()); };
-    return {Source(arguments.call().string("source")),
-            arguments.call().column("target"),
-            arguments.columns("features"),
-            columns("categorical"),
-            arguments.column("holdout"),
-            arguments.column("weight"),
-            arguments.boolean("verbose"),
-            arguments.column("offset"),
-            arguments.column("query"),
-            columns("increasing"),
-            columns("decreasing"),
-            columns("exclude"),
-            arguments.column("fold")};
+    TrainingRequest request{Source(arguments.call().string("source")),
+                            arguments.call().column("target"),
+                            arguments.columns("features"),
+                            columns("categorical"),
+                            arguments.column("holdout"),
+                            arguments.column("weight"),
+                            arguments.boolean("verbose"),
+                            arguments.column("offset"),
+                            arguments.column("query"),
+                            columns("increasing"),
+                            columns("decreasing"),
+                            columns("exclude"),
+                            arguments.column("fold"),
+                            arguments.column("order_by"),
+                            arguments.column("group_by")};
+    check_one_divider(request);
+    return request;
+}
+
+void set_holdout_fraction(TrainingRequest& request, std::optional<double> fraction, int64_t seed) {
+    if (fraction && request.holdout)
+        throw Error(ErrorCode::invalid_argument, "holdout and holdout_fraction are not valid together", "",
+                    "Give one of them.");
+    if (!fraction && (request.order_by || request.group_by))
+        throw Error(ErrorCode::invalid_argument,
+                    format("%s needs a holdout_fraction", request.order_by ? "order_by" : "group_by"),
+                    "It says which rows are held out.", "Give holdout_fraction => 0.2 with it.");
+    if (fraction) request.held = {*fraction, static_cast<uint64_t>(seed), request.division()};
 }
 
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context, RowContents contents,
@@ -303,6 +351,10 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
     const std::vector<ColumnRequest> requests = column_requests(source, roles);
     const Oid target_type = source.columns()[roles.target].type;
     const Oid fold_type = roles.fold ? source.columns()[*roles.fold].type : InvalidOid;
+    if (request.held && !roles.divider() && !roles.query) { // which goes by them
+        contents = std::max(contents, RowContents::read);
+        contents_of_labels = std::max(contents_of_labels, RowContents::read);
+    }
     const bool has_labels = target_type == BOOLOID || requests.front().as == ReadAs::category;
     LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
@@ -329,6 +381,12 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
 
 void notice_repeats(const TrainingJoin& training, const char* hint) {
     if (!training.repeats.empty()) notice(training.repeats, "What is fitted are the join's rows.", hint);
+}
+
+void hold_out(TrainingJoin& training, const TrainingRequest& request, RunContext& context) {
+    if (!request.held) return;
+    const Stopwatch watch(training.timings.back().seconds);
+    validation::hold_out(training.join, training.plan, *request.held, context);
 }
 
 } // namespace btml::pg

@@ -1,6 +1,7 @@
 // Reads what a model is trained on: a source's join, and the part that each of its columns plays.
 #pragma once
 
+#include "core/validation/held_fraction.hpp"
 #include "pg/source/fit_arguments.hpp"
 #include "pg/source/source.hpp"
 
@@ -18,32 +19,47 @@ struct TrainingRequest {
     std::optional<std::string> offset, query;
     std::vector<std::string> increasing, decreasing;
     std::vector<std::string> exclude;
-    std::optional<std::string> fold;
-    bool takes_labels = false; // boolean, text and enum targets, too
+    std::optional<std::string> fold, order_by, group_by; // one of them, at most
+    bool takes_labels = false;                           // boolean, text and enum targets, too
     Unit unit = Unit::join;
+    std::optional<validation::HeldFraction> held = {}; // where no column is the holdout
+
+    bool holds_out() const { return holdout || held; }
+    // How the column that fold, order_by or group_by names divides rows; fold where none does.
+    validation::Division division() const {
+        return order_by   ? validation::Division::order_by
+               : group_by ? validation::Division::group_by
+                          : validation::Division::fold;
+    }
 };
-// Errors: null_value; those of Source.
+// Errors: null_value; invalid_argument for two of fold, order_by and group_by; those of Source.
 TrainingRequest read_training_request(const FitArguments& arguments);
+// Takes the option holdout_fraction, by the seed of a fit. Error invalid_argument where a holdout is named as well, or
+// where order_by or group_by is and nothing goes by it.
+void set_holdout_fraction(TrainingRequest& request, std::optional<double> fraction, int64_t seed);
 
 // The parts that the source's columns play, by their places among its outputs.
 struct Roles {
     int target;
     bool target_is_label; // read as a category
-    std::optional<int> holdout, weight, offset, query, fold;
+    std::optional<int> holdout, weight, offset, query, fold, order_by, group_by;
     std::vector<int> features;
     std::vector<bool> categorical; // of features
     std::vector<int> directions;   // of features
 
-    // The column's role other than that of a feature, or nullptr.
+    // The column's role other than that of a feature, or nullptr. What rows are ordered by may be a feature.
     const char* of(int column) const {
-        return column == target    ? "target"
-               : column == holdout ? "holdout"
-               : column == weight  ? "weight"
-               : column == offset  ? "offset"
-               : column == query   ? "query"
-               : column == fold    ? "fold"
-                                   : nullptr;
+        return column == target     ? "target"
+               : column == holdout  ? "holdout"
+               : column == weight   ? "weight"
+               : column == offset   ? "offset"
+               : column == query    ? "query"
+               : column == fold     ? "fold"
+               : column == group_by ? "group_by"
+                                    : nullptr;
     }
+    // The column that divides rows.
+    std::optional<int> divider() const { return order_by ? order_by : group_by ? group_by : fold; }
 };
 // Errors: wrong_type, invalid_argument, duplicate_column or not_supported naming the column.
 Roles assign_roles(const TrainingRequest& request);
@@ -63,6 +79,8 @@ struct TrainingJoin {
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context,
                                 RowContents contents = RowContents::unread,
                                 RowContents contents_of_labels = RowContents::unread);
+// Holds out what the request asks for where no column says it; a target of labels has been made codes.
+void hold_out(TrainingJoin& training, const TrainingRequest& request, RunContext& context);
 
 // Says, where it is so, that what is fitted are not the rows of the target's table.
 void notice_repeats(const TrainingJoin& training, const char* hint);

@@ -55,15 +55,16 @@ double centred_product(const std::vector<double>& x, const std::vector<double>& 
 }
 
 // The definition of each aggregate, written down a second time.
-double plain(Aggregate aggregate, const Values& in) {
+double plain(Aggregate aggregate, const Values& in, const Values& before) {
     const std::vector<double>& x = in.x;
     if (aggregate == Aggregate::distinct) return static_cast<double>(std::set<double>(x.begin(), x.end()).size());
-    if (x.empty()) return null_number;
+    if (x.empty()) return aggregate == Aggregate::matches ? 0 : null_number;
     switch (aggregate) {
     case Aggregate::mean:
     case Aggregate::share:
         return mean_of(x);
     case Aggregate::sum:
+    case Aggregate::matches:
         return mean_of(x) * static_cast<double>(x.size());
     case Aggregate::min:
         return *std::min_element(x.begin(), x.end());
@@ -72,7 +73,7 @@ double plain(Aggregate aggregate, const Values& in) {
     case Aggregate::sd:
         return x.size() < 2 ? null_number : std::sqrt(centred_product(x, x) / static_cast<double>(x.size() - 1));
     case Aggregate::change:
-        return x.back() - x.front();
+        return x.back() - (before.x.empty() ? x.front() : before.x.back());
     case Aggregate::slope:
         return centred_product(in.t, in.t) > 0 ? centred_product(x, in.t) / centred_product(in.t, in.t) : null_number;
     case Aggregate::last:
@@ -97,9 +98,9 @@ double plain_of_rows(Aggregate aggregate, const std::vector<Row>& rows, int64_t 
     return t.size() < 2 ? null_number : (t.front() - t.back()) / static_cast<double>(t.size() - 1);
 }
 
-const std::vector<Aggregate> of_values = {Aggregate::mean,     Aggregate::sum,    Aggregate::min,     Aggregate::max,
-                                          Aggregate::sd,       Aggregate::change, Aggregate::slope,   Aggregate::last,
-                                          Aggregate::previous, Aggregate::share,  Aggregate::distinct};
+const std::vector<Aggregate> of_values = {
+    Aggregate::mean,  Aggregate::sum,  Aggregate::min,      Aggregate::max,   Aggregate::sd,       Aggregate::change,
+    Aggregate::slope, Aggregate::last, Aggregate::previous, Aggregate::share, Aggregate::distinct, Aggregate::matches};
 const std::vector<Aggregate> of_rows = {Aggregate::count, Aggregate::since_first, Aggregate::since_last,
                                         Aggregate::mean_gap};
 
@@ -138,7 +139,8 @@ TEST(History, EqualsThePlainDefinitions) {
                         const double wanted =
                             request.column < 0
                                 ? plain_of_rows(request.aggregate, rows, begin, now + 1)
-                                : plain(request.aggregate, values_in(rows, begin, now + 1, request.column));
+                                : plain(request.aggregate, values_in(rows, begin, now + 1, request.column),
+                                        values_in(rows, History::min_time, begin, request.column));
                         expect_close(result[r], wanted, 1e-9, facts_of(request.aggregate).name);
                     }
                 }

@@ -23,6 +23,7 @@ struct Case {
     std::vector<uint16_t> of_row;
     size_t folds;
     std::map<size_t, std::set<size_t>> of_fold, others; // labels of the rows of a fold, and of those that train it
+    std::vector<uint16_t> trains_from = {};             // where folds follow each other
 };
 
 Case random_case(uint64_t seed, size_t labels) {
@@ -31,6 +32,7 @@ Case random_case(uint64_t seed, size_t labels) {
     shape.rows = 3 + random.below(30);
     shape.weights = seed % 2;
     shape.fact_ids = seed % 3 == 0;
+    const bool are_ordered = seed % 4 == 0;
     Case made{boosting::test::random_data(shape, seed), {}, 2 + random.below(4), {}, {}};
     PlainData& data = made.data;
     data.labels = labels;
@@ -41,10 +43,18 @@ Case random_case(uint64_t seed, size_t labels) {
                               : drawn == made.folds ? Folds::always
                                                     : Folds::withheld;
         made.of_row.push_back(fold);
+        // Now and then a gap keeps a row out of the fold that follows.
+        if (are_ordered)
+            made.trains_from.push_back(
+                static_cast<uint16_t>((fold < made.folds ? fold + 1 : 0) + (random.chance(0.2) ? 1 : 0)));
         if (fold == Folds::withheld || data.weight_of(row) == 0) continue;
         const auto label = static_cast<size_t>(data.target[data.row_of(data.target_table, row)]);
-        for (size_t other = 0; other < made.folds; other++)
-            (other == fold ? made.of_fold : made.others)[other].insert(label);
+        for (size_t other = 0; other < made.folds; other++) {
+            if (other == fold)
+                made.of_fold[other].insert(label);
+            else if (!are_ordered || other >= made.trains_from[row])
+                made.others[other].insert(label);
+        }
     }
     return made;
 }
@@ -59,6 +69,7 @@ Dataset dataset_of(const Case& of, RunContext& context) {
 Folds folds_of(const Case& of, RunContext& context) {
     Folds folds{{}, std::vector<uint64_t>(of.folds, 0), 0, 0, boosting::test::to_buffer(of.of_row, context)};
     for (size_t fold = 0; fold < of.folds; fold++) folds.names.push_back(format("fold %zu", fold));
+    if (!of.trains_from.empty()) folds.trains_from = boosting::test::to_buffer(of.trains_from, context);
     return folds;
 }
 

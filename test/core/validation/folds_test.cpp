@@ -4,6 +4,7 @@
 
 #include "core/validation/folds.hpp"
 
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -215,6 +216,216 @@ TEST(Folds, RowsHeldOutCutNoRowOfTheTargetsTable) {
     }
     EXPECT_GT(cut, 5u);
     EXPECT_GT(whole, 5u);
+}
+
+// Numbers with ties, one for each row of a table; of another than the target's, each row of that is in one of its rows.
+struct OrderedCase {
+    PlainData data;
+    int table;
+    std::vector<double> values;
+
+    double value_of(size_t row) const { return values[data.row_of(table, row)]; }
+};
+
+OrderedCase ordered_case(uint64_t seed) {
+    DataShape shape;
+    shape.rows = 300;
+    shape.weights = seed % 2;
+    shape.holdout = seed % 5 == 0;
+    shape.fact_ids = seed % 3 == 0;
+    OrderedCase made{boosting::test::random_data(shape, seed), static_cast<int>(seed % 4 == 3 ? 1 : 0), {}};
+    if (shape.fact_ids) { // a dimension of the target's table
+        made.data.holdout_table = -1;
+        made.table = 0;
+    }
+    Random random(seed);
+    const size_t distinct = 1 + random.below(200);
+    for (size_t i = 0; i < made.data.tables[static_cast<size_t>(made.table)].rows; i++)
+        made.values.push_back(0.5 * static_cast<double>(random.below(distinct)) - 20);
+    return made;
+}
+
+Dataset dataset_of(const OrderedCase& of, RunContext& context) {
+    Dataset dataset = to_dataset(of.data, context);
+    dataset.fold = FeatureColumn(context.memory(), {"at", "float8", false, {}}, of.table);
+    dataset.fold->numbers = to_buffer(of.values, context);
+    return dataset;
+}
+
+bool is_used(const PlainData& data, size_t row) {
+    return !data.held_out(row) && data.weight_of(row) > 0;
+}
+
+TEST(Folds, InOrderTrainOnWhatIsBeforeTheGap) {
+    size_t tried = 0, left_out = 0, too_few = 0, too_long = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        QuietContext context;
+        const OrderedCase of = ordered_case(seed);
+        const auto count = 2 + static_cast<size_t>(seed % 6);
+        const double gap = seed % 3 == 1 ? 0.5 * static_cast<double>(seed % 40) : 0;
+        const Divider divider{Division::order_by, [=](double first) { return first - gap; }};
+        std::map<double, size_t> values; // rows of each
+        for (size_t row = 0; row < of.data.rows; row++)
+            if (is_used(of.data, row)) values[of.value_of(row)]++;
+        std::optional<Folds> folds;
+        const auto error = caught([&] {
+            folds = assign_folds(dataset_of(of, context), to_buffer<uint64_t>({}, context), static_cast<int>(count), 0,
+                                 context, "", divider);
+        });
+        if (values.size() < count + 1) {
+            EXPECT_EQ(error.message, format("order_by \"at\" has %zu value%s, %zu folds need %zu", values.size(),
+                                            values.size() == 1 ? "" : "s", count, count + 1));
+            too_few++;
+            continue;
+        }
+        if (error.thrown) {
+            EXPECT_EQ(error.message, "gap leaves no rows to train on before fold \"1\"");
+            EXPECT_GT(gap, 0);
+            too_long++;
+            continue;
+        }
+        tried++;
+        ASSERT_EQ(folds->size(), count);
+        std::vector<double> first(count, HUGE_VAL), last(count, -HUGE_VAL);
+        std::vector<uint64_t> rows(count, 0);
+        uint64_t before = 0;
+        double last_before = -HUGE_VAL;
+        for (size_t row = 0; row < of.data.rows; row++) {
+            const uint16_t fold = folds->of_row[row];
+            EXPECT_EQ(fold == Folds::withheld, of.data.held_out(row));
+            if (!is_used(of.data, row)) continue;
+            if (fold == Folds::always) {
+                before++;
+                last_before = std::max(last_before, of.value_of(row));
+                continue;
+            }
+            rows[fold]++; // each row is scored once, or comes before all folds
+            first[fold] = std::min(first[fold], of.value_of(row));
+            last[fold] = std::max(last[fold], of.value_of(row));
+        }
+        EXPECT_EQ(rows, folds->rows);
+        EXPECT_EQ(before, folds->trained_rows);
+        EXPECT_GT(before, 0u);
+        for (size_t fold = 0; fold < count; fold++) { // parts follow each other and share no value
+            EXPECT_GT(rows[fold], 0u);
+            EXPECT_GT(first[fold], fold == 0 ? last_before : last[fold - 1]);
+            const Buffer<uint8_t> roles = folds->roles(fold, context);
+            for (size_t row = 0; row < of.data.rows; row++) {
+                if (!is_used(of.data, row)) continue;
+                const double value = of.value_of(row);
+                const int expected = value >= first[fold] && value <= last[fold] ? 1
+                                     : value < first[fold] - gap                 ? 0
+                                                                                 : 2;
+                EXPECT_EQ(roles[row], expected) << seed;
+                left_out += value < first[fold] && expected == 2;
+            }
+        }
+    }
+    EXPECT_GT(tried, 200u);
+    EXPECT_GT(left_out, 1000u);
+    EXPECT_GT(too_few, 5u);
+    EXPECT_GT(too_long, 5u);
+}
+
+TEST(Folds, InOrderAreOfAboutOneSize) {
+    QuietContext context;
+    const PlainData data = materialise(some_data(1, false, false));
+    OrderedCase of{data, 0, {}};
+    for (size_t row = 0; row < data.rows; row++) of.values.push_back(static_cast<double>(row * 7 % 300));
+    const Folds folds = assign_folds(dataset_of(of, context), to_buffer<uint64_t>({}, context), 4, 0, context, "",
+                                     {Division::order_by, {}});
+    EXPECT_EQ(folds.rows, (std::vector<uint64_t>{60, 60, 60, 60}));
+    EXPECT_EQ(folds.names, (std::vector<std::string>{"1", "2", "3", "4"}));
+    EXPECT_EQ(folds.trained_rows, 60u);
+    EXPECT_EQ(folds.final_roles(false, context)[0], 0);
+}
+
+// Rows of other tables may have several values where they are one target's.
+TEST(Folds, InOrderOrOfGroupsCutNoRowOfTheTargetsTable) {
+    QuietContext context;
+    PlainData data;
+    data.rows = 4;
+    data.tables = {{2, {0, 0, 1, 1}}, {4, {}}};
+    data.target = {1, 2};
+    OrderedCase of{data, 1, {1, 2, 3, 4}};
+    EXPECT_EQ(caught([&] {
+                  assign_folds(dataset_of(of, context), to_buffer<uint64_t>({}, context), 2, 0, context, "",
+                               {Division::order_by, {}});
+              }).message,
+              "order_by \"at\" cuts a row of the target's table in two");
+    Dataset dataset = to_dataset(data, context);
+    dataset.fold = fold_column({0, 1, 0, 1}, {"x", "y"}, context);
+    dataset.fold->table = 1;
+    EXPECT_EQ(caught([&] {
+                  assign_folds(dataset, to_buffer<uint64_t>({}, context), 2, 0, context, "", {Division::group_by, {}});
+              }).message,
+              "group_by \"part\" cuts a row of the target's table in two");
+}
+
+TEST(Folds, DealWholeGroupsByTheirNames) {
+    size_t refused = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        QuietContext context;
+        const PlainData data = some_data(seed, seed % 2, false);
+        Random random(seed);
+        const size_t groups = 1 + random.below(40);
+        const int count = 2 + static_cast<int>(seed % 5);
+        std::vector<uint32_t> codes, renumbered;
+        std::vector<std::string> names, reversed;
+        for (size_t row = 0; row < data.target.size(); row++)
+            codes.push_back(static_cast<uint32_t>(random.below(groups)));
+        for (size_t group = 0; group < groups; group++) names.push_back(format("customer %zu", group));
+        for (const uint32_t code : codes) renumbered.push_back(static_cast<uint32_t>(groups) - 1 - code);
+        reversed.assign(names.rbegin(), names.rend());
+        const auto dealt = [&](const std::vector<uint32_t>& of, const std::vector<std::string>& called, uint64_t by) {
+            Dataset dataset = to_dataset(data, context);
+            dataset.fold = fold_column(of, called, context);
+            return assign_folds(dataset, to_buffer<uint64_t>({}, context), count, by, context, "",
+                                {Division::group_by, {}});
+        };
+        const std::set<uint32_t> met(codes.begin(), codes.end());
+        if (met.size() < static_cast<size_t>(count)) {
+            EXPECT_EQ(caught([&] { dealt(codes, names, seed); }).message,
+                      format("there are more folds (%d) than groups of \"part\" (%zu)", count, met.size()));
+            refused++;
+            continue;
+        }
+        const Folds folds = dealt(codes, names, seed), same = dealt(renumbered, reversed, seed);
+        std::map<uint32_t, uint16_t> of_group;
+        std::vector<int> sizes(static_cast<size_t>(count), 0);
+        for (size_t row = 0; row < data.rows; row++) {
+            const auto [found, is_new] = of_group.emplace(codes[data.row_of(0, row)], folds.of_row[row]);
+            ASSERT_EQ(found->second, folds.of_row[row]);
+            EXPECT_EQ(same.of_row[row], folds.of_row[row]);
+            sizes[found->second] += is_new;
+        }
+        EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()) - *std::min_element(sizes.begin(), sizes.end()), 1);
+    }
+    EXPECT_GT(refused, 3u);
+}
+
+TEST(Folds, RefuseWhatCannotBeOrderedOrGrouped) {
+    QuietContext context;
+    OrderedCase of{materialise(some_data(1, false, false)), 0, {}};
+    for (const double odd : {null_number, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL}) {
+        of.values.assign(of.data.rows, 1);
+        of.values[7] = odd;
+        EXPECT_EQ(caught([&] {
+                      assign_folds(dataset_of(of, context), to_buffer<uint64_t>({}, context), 2, 0, context, "",
+                                   {Division::order_by, {}});
+                  }).message,
+                  format("order_by \"at\" is %s in a row", is_null(odd)      ? "NULL"
+                                                           : std::isnan(odd) ? "NaN"
+                                                                             : "infinite"));
+    }
+    Dataset dataset = to_dataset(of.data, context);
+    std::vector<uint32_t> codes(of.data.rows, 0);
+    codes[3] = FeatureColumn::null_code;
+    dataset.fold = fold_column(codes, {"x"}, context);
+    EXPECT_EQ(caught([&] {
+                  assign_folds(dataset, to_buffer<uint64_t>({}, context), 2, 0, context, "", {Division::group_by, {}});
+              }).message,
+              "group_by \"part\" is NULL in a row");
 }
 
 TEST(Folds, ThatCannotBeAreRefused) {

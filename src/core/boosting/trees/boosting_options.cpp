@@ -162,6 +162,9 @@ constexpr Option<Options> rows[] = {
                            "[what counts as one](#what-is-a-row): a row of the join, or a row of the target's table "
                            "in sum over its repeats")
         .not_aggregated(),
+    holdout_fraction_option<Options>,
+    order_by_argument<Options>,
+    group_by_argument<Options>,
 };
 
 // What LightGBM, XGBoost, CatBoost, scikit-learn and others call them.
@@ -186,6 +189,7 @@ constexpr OtherNames foreign_options[] = {
     {"row_fraction", {"subsample", "bagging_fraction"}},
     {"feature_fraction", {"colsample_bytree", "max_features"}},
     {"seed", {"random_state", "random_seed"}},
+    {"holdout_fraction", {"validation_fraction", "test_size"}},
     {"weight", {"sample_weight"}},
     {"objective", {"loss", "loss_function", "application"}},
     {"alpha", {"quantile", "quantile_alpha"}},

@@ -49,8 +49,9 @@ struct Options {
     bool verify = false;     // compare the estimates of the trees' roots with the exact sums
     int64_t sample_rows = 0; // of the join, with strategy sample; 0: 10 million, or what of them fits into memory
     int64_t seed = 0;
-    bool learn_deviation = false; // of targets from predictions, by the features
-    Unit unit = Unit::join;       // those who make the dataset weigh its rows by it
+    bool learn_deviation = false;                // of targets from predictions, by the features
+    std::optional<double> holdout_fraction = {}; // of a source's rows, where no column says which are held out
+    Unit unit = Unit::join;                      // those who make the dataset weigh its rows by it
 
     // Error invalid_argument naming the option, its value and the valid ones.
     void validate() const;
