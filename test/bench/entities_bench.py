@@ -22,6 +22,11 @@ import subprocess
 import sys
 import time
 
+try:
+    import entities_peers
+except ImportError:
+    entities_peers = None
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.environ.get("BTML_BENCH_DATA", "")
 CUSTOMERS = os.environ.get("BTML_BENCH_CUSTOMERS", "5000")
@@ -145,19 +150,30 @@ class Bench:
         self.choose("")
         computing, memory = self.compute()
         plan = json.loads(psql("SELECT features FROM entities_bench.plan")[0])
+        plain = PlainSql(plan, self.source)
         try:
             seconds, plain_memory = timed(f"SET statement_timeout = '{TIMEOUT}'; DROP TABLE IF EXISTS plain; "
-                                          f"CREATE TABLE plain AS {PlainSql(plan, self.source).select()}")
+                                          f"CREATE TABLE plain AS {plain.select()}")
         except Failure as failure:
             print(f"| {self.label} | {way} | {str(failure).splitlines()[0]}, btml {computing:.2f} s |", flush=True)
             return
         keys = ", ".join((*self.task.keys, "as_of"))
-        different = [f"count(*) FILTER (WHERE {differs(feature)})" for feature in plan["features"]]
+        compared = [feature for feature in plan["features"] if not plain.leans_on_order(feature)]
+        different = [f"count(*) FILTER (WHERE {differs(feature)})" for feature in compared]
         counts = psql("SET search_path = entities_bench; SELECT unnest(ARRAY[" + ", ".join(different) +
                       f"]) FROM features AS a JOIN plain AS b USING ({keys})")
-        wrong = [f"{feature['name']} {count}" for feature, count in zip(plan["features"], counts) if count != "0"]
-        print(f"| {self.label} | {way} | {len(plan['features'])} features, {seconds:.2f} s, {plain_memory} MB; btml "
-              f"{computing:.2f} s, {memory} MB; {seconds / computing:.1f} times | different: {', '.join(wrong) or 'none'} |", flush=True)
+        wrong = [f"{feature['name']} {count}" for feature, count in zip(compared, counts) if count != "0"]
+        print(f"| {self.label} | {way} | {len(plan['features'])} features, {seconds:.2f} s, {plain_memory} MB; btml {computing:.2f} s, "
+              f"{memory} MB; {seconds / computing:.1f} times | of {len(compared)} compared {', '.join(wrong) or 'none'} differ |", flush=True)
+
+    def beside_peers(self):
+        """featuretools and LightGBM, and the default plan over the same rows."""
+        if not entities_peers:
+            return
+        few = Bench(self.label, f"hashtext({self.task.keys[0]}::text) & 1023 < {PEER_KEYS * 1024}")
+        few.plan_way(f"default, {PEER_KEYS:g} of the keys")
+        score, features, computing, fitting, memory = entities_peers.run(few, psql)
+        few.report(f"featuretools and LightGBM, {PEER_KEYS:g} of the keys", score, features, None, computing, fitting, memory)
 
     def run(self):
         ways = {"default": self.plan_way,
@@ -167,7 +183,7 @@ class Bench:
                 "all candidates": lambda way: self.plan_way(way, target=False),
                 "by hand": self.by_hand,
                 "plain SQL": self.plain_sql,
-                "peers": lambda way: with_peers(self.label)}
+                "peers": lambda way: self.beside_peers()}
         if self.task.windows:
             ways[f"windows {self.task.windows}"] = lambda way: self.plan_way(way, f", windows => '{self.task.windows}'")
         for way, run in ways.items():
@@ -190,6 +206,14 @@ class PlainSql:
         self.relations = {relation["name"]: relation for relation in plan["relations"]}
         self.before = "<=" if plan["inclusive"] else "<"
         self.as_of = f"p.{name(plan['as_of'])}"
+
+    def leans_on_order(self, feature):
+        """Whether the order of rows of one time may decide, which is not that of plain SQL."""
+        by_last, relation = False, feature["relation"]
+        while relation:
+            by_last |= self.relations[relation]["last"]
+            relation = self.relations[relation]["of"]
+        return by_last or feature["aggregate"] in ("last", "previous", "change")
 
     def rows_of(self, relation):
         """The relation with many rows that it is, or is joined to; None: the source."""
@@ -326,16 +350,11 @@ class PlainSql:
         joins = "".join(f" LEFT JOIN {self.table(step)} ON {self.key(step)}"
                         for step in self.uniques([f["relation"] for f in direct], None))
         joins += "".join(f" JOIN {self.grouped(rows)} AS {name('of ' + rows)} USING (btml_row)" for rows in many)
-        columns = [f"p.{name(column)}" for column in psql(f"SELECT * FROM ({self.source}) AS s LIMIT 0 \\gdesc")]
         columns = ["p.*", *map(self.value, direct), *(name(f["name"]) for f in self.plan["features"] if f not in direct)]
         as_of = name(self.plan["as_of"])
         return (f"WITH prediction AS MATERIALIZED (SELECT row_number() OVER () AS btml_row, source.*, "
                 f"{as_of}::timestamp AS btml_as_of FROM ({self.source}) AS source) SELECT {', '.join(columns)} "
                 f"FROM prediction AS p{joins}").replace(self.as_of, "p.btml_as_of")
-
-
-def with_peers(label):
-    pass
 
 
 def main():
