@@ -1,6 +1,6 @@
 """Features of things from the tables around them: btml.relational_features beside features by hand, and featuretools.
 
-    python3 -m venv ~/peers && ~/peers/bin/pip install featuretools lightgbm pandas scikit-learn
+    python3 -m venv ~/peers && ~/peers/bin/pip install featuretools lightgbm scikit-learn 'pandas<2.3'
     BTML_BENCH_DATA=DIRECTORY ~/peers/bin/python test/bench/entities_bench.py [TASK]...
 
 A task is one row a prediction: keys, as_of, target. Plans and models are made of the rows before a day, with the last
@@ -43,6 +43,10 @@ class Task:
     test: str  # the first day that they are scored on
     objective: str = "binary"
     windows: str = ""  # others worth trying
+
+    @property
+    def schema(self):
+        return f"entities_{self.set}"
 
 
 YEARS = "{370 days,1100 days,NULL}"
@@ -92,7 +96,7 @@ class Bench:
     def __init__(self, label, where="true"):
         self.label = label
         self.task = TASKS[label]
-        self.source = f"SELECT * FROM {self.task.set}.{label} WHERE {where}"
+        self.source = f"SELECT * FROM {self.task.schema}.{label} WHERE {where}"
         self.where = where
 
     def report(self, way, score, features, choosing, computing, fitting, memory):
@@ -141,7 +145,7 @@ class Bench:
         self.report(way, score, len(self.columns()), choosing, computing, fitting, memory)
 
     def by_hand(self, way):
-        computing, memory = self.compute(f"SELECT * FROM {self.task.set}.{self.label}_by_hand WHERE {self.where}")
+        computing, memory = self.compute(f"SELECT * FROM {self.task.schema}.{self.label}_by_hand WHERE {self.where}")
         score, fitting = self.fit()
         self.report(way, score, len(self.columns()), None, computing, fitting, memory)
 
@@ -164,7 +168,8 @@ class Bench:
                       f"]) FROM features AS a JOIN plain AS b USING ({keys})")
         wrong = [f"{feature['name']} {count}" for feature, count in zip(compared, counts) if count != "0"]
         print(f"| {self.label} | {way} | {len(plan['features'])} features, {seconds:.2f} s, {plain_memory} MB; btml {computing:.2f} s, "
-              f"{memory} MB; {seconds / computing:.1f} times | of {len(compared)} compared {', '.join(wrong) or 'none'} differ |", flush=True)
+              f"{memory} MB; {seconds / computing:.1f} times | of {len(compared)} compared {', '.join(wrong) or 'none'} differ |",
+              flush=True)
 
     def beside_peers(self):
         """featuretools and LightGBM, and the default plan over the same rows."""
@@ -307,7 +312,8 @@ class PlainSql:
                    for column in self.relations[first]["key"].values()]
         present = "".join(f" AND {name(column)} IS NOT NULL" for column in self.relations[first]["key"].values())
         at = self.time_of_rows(rows)
-        return (f" LEFT JOIN LATERAL (SELECT * FROM (SELECT {', '.join(columns)}, {at} AS btml_at FROM {self.rows_join(rows, [of])}) AS rows "
+        of_prediction = f"SELECT {', '.join(columns)}, {at} AS btml_at FROM {self.rows_join(rows, [of])}"
+        return (f" LEFT JOIN LATERAL (SELECT * FROM ({of_prediction}) AS rows "
                 f"WHERE btml_at {self.before} {self.as_of}{present} ORDER BY btml_at DESC LIMIT 1) AS {name(of)} ON true")
 
     def rows_join(self, rows, joined):

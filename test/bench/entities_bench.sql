@@ -1,12 +1,13 @@
--- What entities_bench.py reads: the tables of each set in a schema of its own, tasks (one row a prediction: keys, as_of,
+-- What entities_bench.py reads: the tables of each set in a schema entities_… of its own, tasks (one row a prediction: keys, as_of,
 -- target), and `…_by_hand`, the features that somebody would write in an hour. psql variables: set, and folder with the
 -- gzipped files of the set.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 SELECT :'set' = 'energy' AS energy, :'set' = 'baseball' AS baseball, :'set' = 'movielens' AS movielens \gset
-DROP SCHEMA IF EXISTS :set CASCADE;
-CREATE SCHEMA :set;
-SET search_path = :set, public;
+\set schema entities_ :set
+DROP SCHEMA IF EXISTS :schema CASCADE;
+CREATE SCHEMA :schema;
+SET search_path = :schema, public;
 
 \if :energy
 \i test/data/energy.sql
@@ -22,7 +23,8 @@ FROM churn t JOIN customer c USING (customer_id),
         (array_agg(price ORDER BY signed DESC))[2] AS previous_price, (array_agg(price ORDER BY signed))[1] AS first_price,
         (array_agg(tariff ORDER BY signed DESC))[1] AS tariff, count(DISTINCT tariff) AS tariffs
         FROM contract WHERE customer_id = t.customer_id AND signed < t.as_of) AS k,
-    LATERAL (SELECT count(*) FILTER (WHERE called_at >= t.as_of - 30) AS calls_30, count(*) FILTER (WHERE called_at >= t.as_of - 90) AS calls_90,
+    LATERAL (SELECT count(*) FILTER (WHERE called_at >= t.as_of - 30) AS calls_30,
+        count(*) FILTER (WHERE called_at >= t.as_of - 90) AS calls_90,
         count(*) FILTER (WHERE called_at >= t.as_of - 365) AS calls_365,
         count(*) FILTER (WHERE NOT resolved AND called_at >= t.as_of - 30) AS unresolved_30,
         count(*) FILTER (WHERE NOT resolved AND called_at >= t.as_of - 90) AS unresolved_90,
@@ -59,7 +61,8 @@ CREATE TABLE teams_file (year_id int, league text, team_id text, franchise text,
 CREATE TABLE salaries_file (year_id int, team_id text, league text, player_id text, salary int);
 CREATE TABLE allstarfull_file (player_id text, year_id int, game int, x1 text, team_id text, league text, played int, position int);
 CREATE TABLE awardsplayers_file (player_id text, award text, year_id int, league text, tie text, notes text);
-CREATE TABLE awardsshareplayers_file (award text, year_id int, league text, player_id text, points float8, max_points float8, first_votes float8);
+CREATE TABLE awardsshareplayers_file (award text, year_id int, league text, player_id text, points float8, max_points float8,
+    first_votes float8);
 CREATE TABLE battingpost_file (year_id int, round text, player_id text, team_id text, league text, games int, at_bats int, runs int,
     hits int, doubles int, triples int, home_runs int, runs_batted_in int, stolen_bases int, x1 text, walks int, strikeouts int,
     x2 text, x3 text, x4 text, x5 text, x6 text);
@@ -86,7 +89,7 @@ FROM (VALUES ('salary', 'salaries', 'player_id, year_id, team_id, salary'),
     ('college', 'collegeplaying', 'player_id, year_id, school')) AS t("table", file, columns) \gexec
 ALTER TABLE salary ADD FOREIGN KEY (year_id, team_id) REFERENCES teams, ADD PRIMARY KEY (year_id, team_id, player_id);
 ALTER TABLE batting ADD FOREIGN KEY (year_id, team_id) REFERENCES teams, ADD PRIMARY KEY (player_id, year_id, round);
-SELECT format('DROP TABLE %I', table_name) FROM information_schema.tables WHERE table_schema = :'set' AND table_name LIKE '%\_file' \gexec
+SELECT format('DROP TABLE %I', table_name) FROM information_schema.tables WHERE table_schema = :'schema' AND table_name LIKE '%\_file' \gexec
 
 -- Who played in a year is who was paid in it; as of the year's end, about the year after.
 CREATE TABLE season AS SELECT DISTINCT player_id, make_date(year_id + 1, 1, 1) AS as_of FROM salary;
@@ -111,7 +114,8 @@ FROM season t JOIN people p USING (player_id)
         (array_agg(team_id ORDER BY year_id DESC))[1] AS last_team,
         t.as_of - min(season_end) AS since_first_salary FROM salary WHERE player_id = t.player_id AND season_end < t.as_of) AS s,
     LATERAL (SELECT count(*) AS games_all, count(*) FILTER (WHERE season_end >= t.as_of - 365) AS all_star_1,
-        count(*) FILTER (WHERE season_end >= t.as_of - 731) AS all_star_2, count(*) FILTER (WHERE season_end >= t.as_of - 1096) AS all_star_3,
+        count(*) FILTER (WHERE season_end >= t.as_of - 731) AS all_star_2,
+        count(*) FILTER (WHERE season_end >= t.as_of - 1096) AS all_star_3,
         count(*) FILTER (WHERE season_end >= t.as_of - 1826) AS all_star_5, count(position) AS starts,
         count(position) FILTER (WHERE season_end >= t.as_of - 1096) AS starts_3, t.as_of - max(season_end) AS since_all_star,
         (array_agg(position ORDER BY year_id DESC) FILTER (WHERE position IS NOT NULL))[1] AS last_position
@@ -152,20 +156,23 @@ ALTER TABLE "user" ADD PRIMARY KEY (user_id);
 CREATE TABLE rating AS SELECT DISTINCT ON (user_id, movie_id) user_id, movie_id, rating, to_timestamp(at) AT TIME ZONE 'UTC' AS rated_at
     FROM ratings_file ORDER BY user_id, movie_id, at;
 CREATE TABLE tag AS SELECT user_id, movie_id, length, to_timestamp(at) AT TIME ZONE 'UTC' AS tagged_at FROM tags_file;
-ALTER TABLE rating ADD FOREIGN KEY (user_id) REFERENCES "user", ADD FOREIGN KEY (movie_id) REFERENCES movie, ADD PRIMARY KEY (user_id, movie_id);
+ALTER TABLE rating ADD FOREIGN KEY (user_id) REFERENCES "user", ADD FOREIGN KEY (movie_id) REFERENCES movie,
+    ADD PRIMARY KEY (user_id, movie_id);
 ALTER TABLE tag ADD FOREIGN KEY (user_id) REFERENCES "user", ADD FOREIGN KEY (movie_id) REFERENCES movie;
 CREATE INDEX ON rating (user_id, rated_at);
 CREATE INDEX ON rating (movie_id, rated_at);
 DROP TABLE ratings_file, tags_file;
 CREATE TABLE to_rate AS SELECT user_id, movie_id, rated_at AS as_of, rating AS target FROM rating;
-ALTER TABLE to_rate ADD FOREIGN KEY (user_id) REFERENCES "user", ADD FOREIGN KEY (movie_id) REFERENCES movie, ADD PRIMARY KEY (user_id, movie_id);
+ALTER TABLE to_rate ADD FOREIGN KEY (user_id) REFERENCES "user", ADD FOREIGN KEY (movie_id) REFERENCES movie,
+    ADD PRIMARY KEY (user_id, movie_id);
 
 CREATE VIEW to_rate_by_hand AS
 SELECT t.*, m.year, m.genres, m.title_length, extract(year FROM t.as_of) - m.year AS film_age, u.*, f.*, g.*, b.*, d.*
 FROM to_rate t JOIN movie m USING (movie_id),
-    LATERAL (SELECT count(*) AS rated, avg(rating) AS user_mean, stddev(rating) AS user_sd, min(rating) AS user_min, max(rating) AS user_max,
-        avg(rating) FILTER (WHERE rated_at >= t.as_of - interval '30 days') AS user_mean_30,
-        count(*) FILTER (WHERE rated_at >= t.as_of - interval '1 day') AS rated_today, (array_agg(rating ORDER BY rated_at DESC))[1] AS user_last,
+    LATERAL (SELECT count(*) AS rated, avg(rating) AS user_mean, stddev(rating) AS user_sd, min(rating) AS user_min,
+        max(rating) AS user_max, avg(rating) FILTER (WHERE rated_at >= t.as_of - interval '30 days') AS user_mean_30,
+        count(*) FILTER (WHERE rated_at >= t.as_of - interval '1 day') AS rated_today,
+        (array_agg(rating ORDER BY rated_at DESC))[1] AS user_last,
         extract(epoch FROM t.as_of - min(rated_at)) AS user_since, extract(epoch FROM t.as_of - max(rated_at)) AS user_last_at
         FROM rating WHERE user_id = t.user_id AND rated_at < t.as_of) AS u,
     LATERAL (SELECT count(*) AS film_rated, avg(rating) AS film_mean, stddev(rating) AS film_sd,

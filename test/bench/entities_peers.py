@@ -129,7 +129,7 @@ def run(bench, psql):
     target = "target::int AS target" if bench.task.objective == "binary" else "target"
     keys = ", ".join(bench.task.keys)
     begin = time.perf_counter()
-    tables = Tables(psql, bench.task.set)
+    tables = Tables(psql, bench.task.schema)
     rows = read(psql, f"SELECT row_number() OVER (ORDER BY as_of, {keys}) AS prediction_row, {keys}, as_of, {target} "
                       f"FROM ({bench.source}) AS source", ["as_of"])
     table = features_of(tables, bench.task, rows)
