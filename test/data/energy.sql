@@ -83,8 +83,8 @@ WITH unresolved AS (
 )
 SELECT DISTINCT ON (customer_id) customer_id, m, first_day + floor(27 * pg_temp.u(42, customer_id))::int AS left_on
 FROM risk
-WHERE m >= 6 AND first_day >= joined AND pg_temp.u(40, customer_id, m) < 0.007 * (1 + 2.5 * coalesce(calls, 0)) * (1 + 14 * rise)
-    * CASE WHEN since_fall BETWEEN 1 AND 5 THEN 4 ELSE 1 END * (0.5 + 18 / (12 + age)) * (0.3 + 1.4 * pg_temp.u(41, customer_id))
+WHERE m >= 6 AND first_day >= joined AND pg_temp.u(40, customer_id, m) < 0.0045 * (1 + 4 * coalesce(calls, 0)) * (1 + 30 * rise)
+    * CASE WHEN since_fall BETWEEN 1 AND 5 THEN 6 ELSE 1 END * (0.4 + 24 / (12 + age)) * (0.5 + pg_temp.u(41, customer_id))
 ORDER BY customer_id, m;
 
 INSERT INTO contract
