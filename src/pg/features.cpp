@@ -183,7 +183,8 @@ void tell(const PlanRemarks& remarks) {
         notice("tables with several dates or timestamps are left out: " + listed(remarks.many_times), "",
                "Name the one that says since when a row is known, as in relations => '{\"" +
                    remarks.many_times.front() + "\": {\"time\": \"created_at\"}}'.");
-    if (!remarks.unread.empty()) notice("tables whose keys you may not read are left out: " + listed(remarks.unread));
+    if (!remarks.unread.empty())
+        notice("tables whose keys or times you may not read are left out: " + listed(remarks.unread));
 }
 
 // What must hold of the source's rows before features are made of them.

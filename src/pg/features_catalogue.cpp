@@ -113,7 +113,9 @@ class CatalogueReader {
             table.schema = row[1];
             table.name = row[2];
             const Oid type = pg_call([&] { return getBaseType(oid(row[4])); });
-            if (row[5] == "yes")
+            if (row[5] != "yes")
+                table.has_unread_time |= time_type_of(type) != TimeType::none;
+            else
                 table.columns.push_back({row[3], feature_column_type(type), time_type_of(type), row[6] == "yes"});
         }
     }
