@@ -121,7 +121,8 @@ NamedRelation read_relation(const JsonOption& given) {
                             "has \"" + option.name +
                                 "\", not one of \"table\", \"key\", \"of\", \"time\", \"columns\", \"last\"");
     }
-    if (relation.table.empty() != request.key.empty())
+    const bool is_found = relation.table.empty();
+    if (is_found != request.key.empty() || (is_found && (!request.of.empty() || request.last)))
         refuse_relation(given.name, "needs a table and a key, or neither");
     return relation;
 }

@@ -236,11 +236,11 @@ class CandidateSearch {
                         "Take a smaller max_depth, leave relations out by false, or name those that are wanted.");
         if (!may_read(of, relation)) return add_once(remarks_.unread, of.name);
         relation.name = name;
+        if (word) found.columns = word->columns;
+        check_columns(of, name, found.columns);
         if (!set_time(of, word ? word->time : std::nullopt, relation)) return;
         relation.name = relation_names_.unused(name);
         const int depth = found.depth, by = found.by;
-        if (word) found.columns = word->columns;
-        check_columns(of, name, found.columns);
         add(std::move(relation), std::move(found));
         const int added = static_cast<int>(plan_.relations.size()) - 1;
         if (plan_.relations.back().unique || !plan_.has_time(added)) return;

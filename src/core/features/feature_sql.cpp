@@ -312,9 +312,9 @@ class FeatureQuery {
         write_history(relation, key, set);
         sql_ << "\n    ) AS history\n    WINDOW by_time AS (PARTITION BY ";
         for (size_t i = 0; i < key.values.size(); i++) sql_ << (i > 0 ? ", " : "") << format("k%zu", i + 1);
-        sql_ << "\n      ORDER BY at, " << row_column << (plan_.inclusive ? " NULLS FIRST" : " NULLS LAST")
-             << (has_numbers ? ", x" : "") << (has_texts ? ", t" : "") << ")\n  ) AS features\n  WHERE " << row_column
-             << " IS NOT NULL\n)";
+        sql_ << "\n      ORDER BY at, " << row_column
+             << (plan_.inclusive || plan_.as_of.empty() ? " NULLS FIRST" : " NULLS LAST") << (has_numbers ? ", x" : "")
+             << (has_texts ? ", t" : "") << ")\n  ) AS features\n  WHERE " << row_column << " IS NOT NULL\n)";
     }
 
     void write_as_of(const Key& key, const RowSet& set) {
