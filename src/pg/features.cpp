@@ -121,7 +121,8 @@ NamedRelation read_relation(const JsonOption& given) {
                             "has \"" + option.name +
                                 "\", not one of \"table\", \"key\", \"of\", \"time\", \"columns\", \"last\"");
     }
-    if (relation.table.empty() != request.key.empty())
+    const bool is_found = relation.table.empty();
+    if (is_found != request.key.empty() || (is_found && (!request.of.empty() || request.last)))
         refuse_relation(given.name, "needs a table and a key, or neither");
     return relation;
 }
@@ -186,7 +187,8 @@ void tell(const PlanRemarks& remarks) {
         notice("tables with several dates or timestamps are left out: " + listed(remarks.many_times), "",
                "Name the one that says since when a row is known, as in relations => '{\"" +
                    remarks.many_times.front() + "\": {\"time\": \"created_at\"}}'.");
-    if (!remarks.unread.empty()) notice("tables whose keys you may not read are left out: " + listed(remarks.unread));
+    if (!remarks.unread.empty())
+        notice("tables whose keys or times you may not read are left out: " + listed(remarks.unread));
 }
 
 // What must hold of the source's rows before features are made of them.

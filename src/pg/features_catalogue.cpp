@@ -72,7 +72,8 @@ class CatalogueReader {
         }
     }
 
-    // Partitions have copies of the foreign keys of their tables, which are left out.
+    // Partitions have copies of the foreign keys of their tables, which are left out. Keys of a table from which others
+    // inherit are of its own rows alone, and may be there again in those of the others.
     void read_foreign_keys() {
         const std::vector<TextRow> rows =
             text_rows("SELECT c.oid::text, c.conrelid::text, c.confrelid::text, a.attname::text, f.attname::text "
@@ -82,8 +83,10 @@ class CatalogueReader {
                       "other, place), "
                       "pg_catalog.pg_attribute a, pg_catalog.pg_attribute f "
                       "WHERE c.contype = 'f' AND c.conparentid = 0 AND a.attrelid = c.conrelid AND a.attnum = k.own "
-                      "AND f.attrelid = c.confrelid AND f.attnum = k.other "
-                      "ORDER BY n.nspname, t.relname, c.conname, k.place",
+                      "AND f.attrelid = c.confrelid AND f.attnum = k.other AND " +
+                          without_heirs("c.confrelid") +
+                          " "
+                          "ORDER BY n.nspname, t.relname, c.conname, k.place",
                       context_);
         std::string last;
         for (const TextRow& row : rows) {
@@ -113,7 +116,9 @@ class CatalogueReader {
             table.schema = row[1];
             table.name = row[2];
             const Oid type = pg_call([&] { return getBaseType(oid(row[4])); });
-            if (row[5] == "yes")
+            if (row[5] != "yes")
+                table.has_unread_time |= time_type_of(type) != TimeType::none;
+            else
                 table.columns.push_back({row[3], feature_column_type(type), time_type_of(type), row[6] == "yes"});
         }
     }
@@ -124,8 +129,8 @@ class CatalogueReader {
             "SELECT i.indrelid::text, i.indexrelid::text, a.attname::text FROM pg_catalog.pg_index i, "
             "pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a "
             "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL "
-            "AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND i.indrelid IN (" +
-                oids() + ") ORDER BY i.indexrelid, k.place",
+            "AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND " +
+                without_heirs("i.indrelid") + " AND i.indrelid IN (" + oids() + ") ORDER BY i.indexrelid, k.place",
             context_);
         std::string last;
         for (const TextRow& row : rows) {
@@ -137,6 +142,12 @@ class CatalogueReader {
     }
 
   private:
+    // Says in SQL that no table but partitions inherits from one.
+    static std::string without_heirs(const std::string& table) {
+        return "NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_class p ON p.oid = h.inhparent "
+               "WHERE p.relkind = 'r' AND p.oid = " +
+               table + ")";
+    }
     static Oid oid(const std::string& text) { return static_cast<Oid>(std::stoul(text)); }
     CatalogueTable& table_of(const std::string& text) {
         return request_.tables[static_cast<size_t>(number_of(oid(text)))];

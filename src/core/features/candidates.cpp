@@ -78,8 +78,10 @@ class CandidateSearch {
                                           [](const RelationRequest& relation) { return relation.table >= 0; });
         if (is_named)
             for (const RelationRequest& relation : request_.relations) add_named(relation);
-        else
+        else {
             follow_foreign_keys();
+            check_words();
+        }
         for (size_t i = 0; i < plan_.relations.size(); i++) {
             const size_t before = plan_.features.size();
             add_features(static_cast<int>(i));
@@ -114,6 +116,18 @@ class CandidateSearch {
         for (const RelationRequest& relation : request_.relations)
             if (relation.name == name) return &relation;
         return nullptr;
+    }
+
+    // Refuses words on relations that there are not.
+    void check_words() const {
+        const std::vector<std::string> names(offered_.begin(), offered_.end());
+        for (const RelationRequest& word : request_.relations) {
+            if (offered_.contains(word.name)) continue;
+            const std::string nearest = nearest_name(word.name, names);
+            throw Error(ErrorCode::invalid_argument,
+                        format("relation \"%s\" is none that foreign keys lead to", word.name.c_str()), "",
+                        nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+        }
     }
 
     // The source's column that is this column of a table.
@@ -213,14 +227,20 @@ class CandidateSearch {
             name += "_by";
             for (const KeyPair& pair : relation.key) name += "_" + (relation.unique ? pair.of_column : pair.column);
         }
+        offered_.insert(name);
         const RelationRequest* const word = word_on(name);
         if (word && word->left_out) return;
+        if (plan_.relations.size() == max_relations)
+            throw Error(ErrorCode::limit_exceeded,
+                        format("foreign keys lead to more than %zu relations", max_relations), "",
+                        "Take a smaller max_depth, leave relations out by false, or name those that are wanted.");
         if (!may_read(of, relation)) return add_once(remarks_.unread, of.name);
         relation.name = name;
+        if (word) found.columns = word->columns;
+        check_columns(of, name, found.columns);
         if (!set_time(of, word ? word->time : std::nullopt, relation)) return;
         relation.name = relation_names_.unused(name);
         const int depth = found.depth, by = found.by;
-        if (word) found.columns = word->columns;
         add(std::move(relation), std::move(found));
         const int added = static_cast<int>(plan_.relations.size()) - 1;
         if (plan_.relations.back().unique || !plan_.has_time(added)) return;
@@ -261,7 +281,8 @@ class CandidateSearch {
         found_.push_back(std::move(found));
     }
 
-    // Finds the time of a relation's rows. Returns false where it is left out as it may be any of several.
+    // Finds the time of a relation's rows. Returns false where it is left out as it may be any of several, or one that
+    // may not be read.
     bool set_time(const CatalogueTable& of, const std::optional<std::string>& named, Relation& relation) {
         const TableColumn* time = nullptr;
         size_t times = 0;
@@ -273,6 +294,9 @@ class CandidateSearch {
             if (time && time->type != ColumnType::time)
                 throw Error(ErrorCode::wrong_type, format("time \"%s\" of relation \"%s\" is no date or timestamp",
                                                           named->c_str(), relation.name.c_str()));
+        } else if (of.has_unread_time && !relation.unique) {
+            add_once(remarks_.unread, of.name);
+            return false;
         } else if (times > 1 && !relation.unique) {
             add_once(remarks_.many_times, of.name);
             return false;
@@ -302,6 +326,13 @@ class CandidateSearch {
                     "", nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
     }
 
+    static void check_columns(const CatalogueTable& of, const std::string& relation,
+                              const std::optional<std::vector<std::string>>& columns) {
+        if (!columns) return;
+        for (const std::string& column : *columns)
+            if (!of.find(column)) refuse_column(of, relation, column);
+    }
+
     void add_named(const RelationRequest& named) {
         if (named.left_out) return;
         const auto fail = [&](const std::string& fault, const std::string& hint) {
@@ -323,13 +354,14 @@ class CandidateSearch {
                  before.empty() ? "" : "Relations before it are " + quoted_list(before) + ".");
         for (const KeyPair& pair : relation.key) check_key_column(named, relation, pair);
         relation.unique = !named.last && is_unique(of, relation.key);
+        if (!named.time && of.has_unread_time && !relation.unique)
+            fail("has a time that you may not read", "Where its rows count whole, say so by \"time\": null.");
         if (!set_time(of, named.time, relation)) {
             remarks_.many_times.pop_back();
             fail("has several times", "Name the column that says since when a row is known, as in \"time\": \"at\".");
         }
         relation_names_.unused(named.name);
-        for (const std::string& column : named.columns.value_or(std::vector<std::string>()))
-            if (!of.find(column)) refuse_column(of, named.name, column);
+        check_columns(of, named.name, named.columns);
         add(std::move(relation), {.table = named.table, .columns = named.columns});
     }
 
@@ -376,6 +408,11 @@ class CandidateSearch {
 
     void add_value(int relation, const TableColumn& column) {
         if (column.of_key) return;
+        // What a time with a zone and one without are apart depends on the session's TimeZone.
+        const bool is_zoned = column.time_type == TimeType::timestamptz;
+        if (column.type == ColumnType::time && !request_.as_of.empty() &&
+            is_zoned != (request_.as_of_type == TimeType::timestamptz))
+            return;
         if (column.type == ColumnType::text && values_of(relation, column).distinct > max_kinds) return;
         add_feature({.name = {},
                      .relation = relation,
@@ -463,6 +500,7 @@ class CandidateSearch {
     Plan plan_;
     std::vector<Found> found_; // by relation
     Names relation_names_, feature_names_;
+    std::set<std::string> offered_; // names of relations that foreign keys lead to
 };
 
 } // namespace

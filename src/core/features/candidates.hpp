@@ -19,7 +19,8 @@ struct CatalogueTable {
     std::string schema, name;
     std::vector<TableColumn> columns; // those that may be read
     std::vector<std::vector<std::string>> unique_keys = {};
-    bool is_own = false; // the source's own, which no path leads through
+    bool is_own = false;          // the source's own, which no path leads through
+    bool has_unread_time = false; // a date or timestamp may not be read
 
     const TableColumn* find(std::string_view column) const;
 };
@@ -75,7 +76,7 @@ struct PlanRemarks {
 };
 
 // Returns a plan of all candidates, in an order that only names decide. Errors invalid_argument, undefined_column,
-// wrong_type where relations are named.
+// wrong_type where relations are named, limit_exceeded beyond max_relations.
 Plan candidate_plan(const CandidateRequest& request, PlanRemarks& remarks);
 
 } // namespace btml::features

@@ -10,14 +10,16 @@ namespace btml::features {
 
 namespace {
 
-constexpr char row_column[] = "btml_row";
+constexpr char row_column[] = "btml_row", what_sql[] = "the SQL of features";
 
-// Adds a text to a list unless it is there; returns its number from 1.
-size_t number_in(std::vector<std::string>& list, const std::string& text) {
-    const auto found = std::find(list.begin(), list.end(), text);
-    const auto number = static_cast<size_t>(found - list.begin()) + 1;
-    if (found == list.end()) list.push_back(text);
-    return number;
+// Returns what a number follows in the names of predictions' columns, which no column of the source is called.
+std::string column_prefix(const std::vector<std::string>& source_columns) {
+    std::string prefix = "v";
+    const auto is_taken = [&](const std::string& name) {
+        return name.starts_with(prefix) && name.find_first_of("0123456789") == prefix.size();
+    };
+    while (std::any_of(source_columns.begin(), source_columns.end(), is_taken)) prefix += '_';
+    return prefix;
 }
 
 // What is taken of the rows of one relation with many rows, and of the relations that are joined to it.
@@ -37,10 +39,13 @@ class FeatureQuery {
           is_reserved_(is_reserved),
           rows_(plan.relations.size()),
           result_(plan.features.size()),
-          sql_(context, "the SQL of features") {}
+          prefix_(column_prefix(source.columns)),
+          held_(context.memory(), what_sql),
+          sql_(context, what_sql) {}
 
     Buffer<char> write() {
         check_names();
+        check_times();
         for (size_t i = 0; i < plan_.features.size(); i++) add_feature(i);
         // What a relation goes by is found before it, so the last ones are asked first.
         for (size_t i = rows_.size(); i-- > 0;)
@@ -73,6 +78,31 @@ class FeatureQuery {
             throw Error(ErrorCode::limit_exceeded,
                         format("source and features have %zu columns, a SELECT has at most %zu", all, max_columns), "",
                         "Give btml.relational_features a target and fewer max_features.");
+    }
+
+    // A time with a zone and one without are compared only as the session's TimeZone has it.
+    void check_times() const {
+        for (const Relation& relation : plan_.relations) {
+            const bool is_zoned = relation.time_type == TimeType::timestamptz;
+            if (plan_.as_of.empty() || relation.time.empty() || is_zoned == (source_.as_of == TimeType::timestamptz))
+                continue;
+            throw Error(
+                ErrorCode::wrong_type,
+                format("as_of \"%s\" has type %s, and time \"%s\" of relation \"%s\" has type %s", plan_.as_of.c_str(),
+                       time_type_names[static_cast<size_t>(source_.as_of)], relation.time.c_str(),
+                       relation.name.c_str(), time_type_names[static_cast<size_t>(relation.time_type)]),
+                "", format("Cast as_of in the source, as in as_of::%s.", is_zoned ? "timestamptz" : "timestamp"));
+        }
+    }
+
+    // Adds a text to a list unless it is there; returns its number from 1.
+    size_t number_in(std::vector<std::string>& list, const std::string& text) {
+        const auto found = std::find(list.begin(), list.end(), text);
+        const auto number = static_cast<size_t>(found - list.begin()) + 1;
+        if (found != list.end()) return number;
+        held_.grow(sizeof(std::string) + text.size());
+        list.push_back(text);
+        return number;
     }
 
     // Finds what a feature is taken from, and how the result has it.
@@ -179,7 +209,7 @@ class FeatureQuery {
         for (int at = relation; at != source_number && !plan_.as_of.empty(); at = plan_.at(at).of)
             if (const Relation& joined = plan_.at(at); !joined.time.empty()) require(column(at, joined.time));
         if (!condition.empty()) value = "CASE WHEN " + condition + " THEN " + value + " END";
-        return format("v%zu", number_in(predictions_.numbers, value));
+        return prefix_ + std::to_string(number_in(predictions_.numbers, value));
     }
 
     const char* before() const { return plan_.inclusive ? " <= " : " < "; }
@@ -232,7 +262,7 @@ class FeatureQuery {
     void write_predictions() {
         sql_ << "WITH prediction AS MATERIALIZED (\n  SELECT row_number() OVER () AS " << row_column << ", source.*";
         for (size_t i = 0; i < predictions_.numbers.size(); i++)
-            sql_ << ",\n    " << predictions_.numbers[i] << format(" AS v%zu", i + 1);
+            sql_ << ",\n    " << predictions_.numbers[i] << " AS " << prefix_ << i + 1;
         sql_ << "\n  FROM (\n" << source_.sql << "\n  ) AS source\n";
         write_joins(predictions_, "  ");
         sql_ << ")";
@@ -286,9 +316,9 @@ class FeatureQuery {
         write_history(relation, key, set);
         sql_ << "\n    ) AS history\n    WINDOW by_time AS (PARTITION BY ";
         for (size_t i = 0; i < key.values.size(); i++) sql_ << (i > 0 ? ", " : "") << format("k%zu", i + 1);
-        sql_ << "\n      ORDER BY at, " << row_column << (plan_.inclusive ? " NULLS FIRST" : " NULLS LAST")
-             << (has_numbers ? ", x" : "") << (has_texts ? ", t" : "") << ")\n  ) AS features\n  WHERE " << row_column
-             << " IS NOT NULL\n)";
+        sql_ << "\n      ORDER BY at, " << row_column
+             << (plan_.inclusive || plan_.as_of.empty() ? " NULLS FIRST" : " NULLS LAST") << (has_numbers ? ", x" : "")
+             << (has_texts ? ", t" : "") << ")\n  ) AS features\n  WHERE " << row_column << " IS NOT NULL\n)";
     }
 
     void write_as_of(const Key& key, const RowSet& set) {
@@ -370,6 +400,8 @@ class FeatureQuery {
     RowSet predictions_;              // `joined` and `numbers`, the columns v1, v2 … of predictions
     std::vector<RowSet> rows_;        // by relation
     std::vector<std::string> result_; // by feature
+    const std::string prefix_;        // "v" of v1, v2 …
+    Reservation held_;                // of lists of texts
     TextBuilder sql_;
 };
 

@@ -11,6 +11,7 @@ namespace btml::features {
 namespace {
 
 constexpr char what_rows[] = "rows of one thing";
+constexpr int max_place = 10'000; // columns and windows are fewer, as a SELECT has no more features
 
 [[noreturn]] void refuse_request(std::string_view text) {
     std::vector<std::string> names;
@@ -64,8 +65,9 @@ Request parse_request(std::string_view text) {
     rest.remove_prefix(name.size());
     const int column = take_number(rest), window = take_number(rest);
     const bool takes_column = aggregate && facts_of(*aggregate).types != 0;
-    if (!aggregate || *aggregate == Aggregate::value || !rest.empty() || window < 1 ||
-        (takes_column ? column < 1 : column != 0))
+    const auto is_place = [](int place) { return place >= 1 && place <= max_place; };
+    if (!aggregate || *aggregate == Aggregate::value || !rest.empty() || !is_place(window) ||
+        (takes_column ? !is_place(column) : column != 0))
         refuse_request(text);
     return {*aggregate, column - 1, window - 1};
 }

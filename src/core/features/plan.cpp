@@ -4,6 +4,7 @@
 #include "core/base/text_builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace btml::features {
@@ -11,7 +12,6 @@ namespace btml::features {
 namespace {
 
 constexpr int64_t plan_format = 1, max_number = 1'000'000;
-constexpr size_t max_relations = 1000;
 
 [[noreturn]] void refuse(std::string detail) {
     throw Error(ErrorCode::invalid_argument, "invalid plan of features", std::move(detail),
@@ -20,6 +20,10 @@ constexpr size_t max_relations = 1000;
 
 [[noreturn]] void refuse(const char* what, const std::string& name, const std::string& fault) {
     refuse(format("%s \"%s\" %s.", what, name.c_str(), fault.c_str()));
+}
+
+[[noreturn]] void refuse_relations() {
+    refuse(format("It has more than %zu relations.", max_relations));
 }
 
 // Refuses a relation that is not reached from the source or one before it, in one of the ways that there are.
@@ -76,6 +80,7 @@ class PlanReader {
     PlanReader(std::string_view text, RunContext& context)
         : json_(
               text, [](std::string detail) { refuse(std::move(detail)); }, context),
+          context_(context),
           held_(context.memory(), "a plan of features", 16 * text.size()) {}
 
     Plan read() {
@@ -129,7 +134,14 @@ class PlanReader {
         return *aggregate;
     }
 
+    double read_gain() {
+        const double gain = json_.number();
+        if (!std::isfinite(gain)) refuse("A gain is no number.");
+        return gain;
+    }
+
     void read_relation() {
+        if (plan_.relations.size() == max_relations) refuse_relations();
         Relation relation;
         std::string of;
         members("relation", [&](const std::string& key) {
@@ -180,7 +192,7 @@ class PlanReader {
             else if (key == "value")
                 feature.value = string_or_null();
             else if (key == "gain")
-                feature.gain = json_.number();
+                feature.gain = read_gain();
             else if (key == "definition")
                 json_.skip(); // which follows from the others
             else
@@ -199,10 +211,14 @@ class PlanReader {
 
     // Finds the relations of features, which may be written before them.
     void resolve() {
-        for (size_t i = 0; i < plan_.features.size(); i++) plan_.features[i].relation = number_of(relation_names_[i]);
+        for (size_t i = 0; i < plan_.features.size(); i++) {
+            plan_.features[i].relation = number_of(relation_names_[i]);
+            context_.worked(plan_.relations.size());
+        }
     }
 
     JsonReader json_;
+    RunContext& context_;
     Reservation held_;
     Plan plan_;
     std::vector<std::string> relation_names_; // of features
@@ -335,7 +351,7 @@ std::string Plan::path(int relation) const {
 }
 
 void Plan::check() const {
-    if (relations.size() > max_relations) refuse(format("It has more than %zu relations.", max_relations));
+    if (relations.size() > max_relations) refuse_relations();
     for (size_t i = 0; i < relations.size(); i++) check_relation(*this, i);
     std::set<std::string_view> names;
     for (const Definition& feature : features) {

@@ -14,6 +14,7 @@ enum class TimeType : uint8_t { none, date, timestamp, timestamptz };
 inline constexpr const char* time_type_names[] = {"none", "date", "timestamp", "timestamptz"};
 
 inline constexpr int source_number = -1; // of a relation: the source itself
+inline constexpr size_t max_relations = 1000;
 
 // A column of a relation, and the column that it equals: of the relation it is reached from, or of the source.
 struct KeyPair {

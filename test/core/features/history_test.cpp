@@ -227,8 +227,9 @@ TEST(ParseRequest, RefusesAllButItsForm) {
     EXPECT_EQ(mean.column, 1);
     EXPECT_EQ(mean.window, 0);
     EXPECT_EQ(parse_request("count 0 3").column, -1);
-    for (const char* const text : {"", "mean", "mean 2", "mean 0 1", "mean -1 1", "count 1 1", "value 1 1", "mean 1 0",
-                                   "mean 1 1 ", "mean  1 1", "mode 1 1", "mean 99999999999 1", "mean 1 1x"})
+    for (const char* const text :
+         {"", "mean", "mean 2", "mean 0 1", "mean -1 1", "count 1 1", "value 1 1", "mean 1 0", "mean 1 1 ", "mean  1 1",
+          "mode 1 1", "mean 99999999999 1", "mean 2147483647 1", "count 0 10001", "mean 1 1x"})
         EXPECT_EQ(message_of([&] { parse_request(text); }), format("invalid feature \"%s\"", text));
 }
 

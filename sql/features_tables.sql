@@ -1,0 +1,290 @@
+-- Features over tables of every kind, keys and names of every kind, and plans that somebody changed.
+SET client_min_messages = warning;
+SET jit = off; -- which takes most of the time over so few rows
+CREATE SCHEMA feature_tables;
+SET search_path = feature_tables, public;
+
+-- The features of a plan over a source, one line for each row.
+CREATE FUNCTION features_of(plan jsonb, source text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE 'SELECT to_jsonb(f)::text FROM (' || btml.feature_sql(plan, source) || ') f ORDER BY 1';
+END $$;
+-- What they end with: a number of rows, or an error.
+CREATE FUNCTION ends_with(plan jsonb, source text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE d text;
+BEGIN
+    SELECT count(f) INTO d FROM features_of(plan, source) f;
+    RETURN d || ' rows';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS d = PG_EXCEPTION_DETAIL;
+    RETURN concat_ws(' / ', SQLSTATE, SQLERRM, nullif(d, ''));
+END $$;
+-- Those of a fresh plan with all rows as the only window, of few aggregates.
+CREATE FUNCTION fresh(source text, relations jsonb DEFAULT NULL, max_depth int DEFAULT 2, inclusive boolean DEFAULT false)
+RETURNS jsonb LANGUAGE sql AS $$
+SELECT p || jsonb_build_object('features', (SELECT coalesce(jsonb_agg(f), '[]') FROM jsonb_array_elements(p -> 'features') f
+    WHERE f ->> 'aggregate' IN ('value', 'count', 'last', 'sum') AND f ->> 'window' IS NULL))
+FROM btml.relational_features($1, as_of => 'as_of', relations => $2, max_depth => $3, windows => '{NULL}', inclusive => $4) p $$;
+CREATE FUNCTION paths(plan jsonb) RETURNS SETOF text LANGUAGE sql AS
+'SELECT DISTINCT path COLLATE "C" FROM btml.feature_list($1) ORDER BY 1';
+
+-- Partitioned tables, with foreign keys from and to them.
+CREATE TABLE customer (id int PRIMARY KEY, region text) PARTITION BY HASH (id);
+CREATE TABLE customer_0 PARTITION OF customer FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE customer_1 PARTITION OF customer FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE call (customer int REFERENCES customer, at timestamp, minutes int) PARTITION BY RANGE (at);
+CREATE TABLE call_2023 PARTITION OF call FOR VALUES FROM ('2023-01-01') TO ('2024-01-01');
+CREATE TABLE call_2024 PARTITION OF call FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+CREATE TABLE task (customer int REFERENCES customer, as_of timestamp);
+INSERT INTO customer SELECT i, CASE i % 2 WHEN 0 THEN 'north' ELSE 'south' END FROM generate_series(1, 6) i;
+INSERT INTO call SELECT 1 + i % 5, timestamp '2023-06-01' + i * interval '40 days', i FROM generate_series(0, 12) i;
+INSERT INTO task SELECT i, '2024-03-01' FROM generate_series(1, 6) i;
+SELECT paths(fresh('task'));
+SELECT features_of(fresh('task'), 'task');
+-- A prediction at the very time of an event.
+SELECT features_of(fresh('task', '{"customer": {"columns": []}}'), 'SELECT customer, at AS as_of FROM call WHERE customer = 1');
+SELECT features_of(fresh('task', '{"customer": {"columns": []}}', inclusive => true), 'SELECT customer, at AS as_of FROM call
+    WHERE customer = 1');
+SELECT paths(fresh('SELECT customer, at AS as_of FROM call_2023'));
+
+-- Inheritance: a primary key says nothing of the tables below.
+CREATE TABLE place (id int PRIMARY KEY, kind text);
+CREATE TABLE city () INHERITS (place);
+CREATE TABLE visit (place int REFERENCES place, at timestamp, n int);
+CREATE TABLE trip (place int REFERENCES place, as_of timestamp);
+INSERT INTO place VALUES (1, 'a'), (2, 'a'), (3, 'b');
+INSERT INTO city VALUES (1, 'b'), (1, 'b'), (4, 'b');
+INSERT INTO visit SELECT 1 + i % 3, timestamp '2024-01-01' + i * interval '1 day', i FROM generate_series(1, 9) i;
+INSERT INTO trip VALUES (1, '2024-02-01'), (2, '2024-02-01');
+SELECT paths(fresh('trip'));
+SELECT features_of(fresh('trip', '{"visit": {"table": "visit", "key": {"place": "place"}}}'), 'trip');
+SELECT features_of(fresh('trip', '{"p": {"table": "place", "key": {"id": "place"}}}'), 'trip');
+SELECT features_of(fresh('trip', '{"c": {"table": "city", "key": {"id": "place"}}}'), 'trip');
+
+-- Keys of several columns, in another order; of text, uuid, an enum, char(n); bigint that refers to int.
+CREATE TYPE land AS ENUM ('no', 'se');
+CREATE TABLE firm (country land, number char(6), code uuid UNIQUE, name text UNIQUE, small int UNIQUE, size int,
+    PRIMARY KEY (country, number));
+CREATE TABLE bill (num char(6), nation land, at date, amount numeric, FOREIGN KEY (nation, num) REFERENCES firm (country, number));
+CREATE TABLE by_code (firm uuid REFERENCES firm (code), at date, x float8);
+CREATE TABLE by_name (firm text REFERENCES firm (name), at date, x float8);
+CREATE TABLE by_small (firm bigint REFERENCES firm (small), at date, x float8);
+CREATE TABLE firm_task (country land, number char(6), code uuid REFERENCES firm (code), name text REFERENCES firm (name),
+    small bigint REFERENCES firm (small), as_of date, FOREIGN KEY (country, number) REFERENCES firm);
+INSERT INTO firm VALUES ('no', 'a1', md5('1')::uuid, 'one', 1, 10), ('se', 'a1', md5('2')::uuid, 'two ', 2, 20),
+    ('se', 'b', md5('3')::uuid, 'THREE', 3, 30);
+INSERT INTO bill VALUES ('a1', 'no', '2024-01-01', 5), ('a1  ', 'se', '2024-01-01', 7), ('a1', 'se', '2024-01-02', 8),
+    (NULL, 'no', '2024-01-01', 100), ('a1', NULL, '2024-01-01', 100), ('b', 'se', NULL, 100);
+INSERT INTO by_code SELECT code, '2024-01-01', size FROM firm;
+INSERT INTO by_name SELECT name, '2024-01-01', size FROM firm;
+INSERT INTO by_small SELECT small, '2024-01-01', size FROM firm;
+INSERT INTO firm_task SELECT country, number, code, name, small, '2024-02-01' FROM firm;
+INSERT INTO firm_task VALUES ('no', NULL, NULL, NULL, NULL, '2024-02-01'), ('se', 'a1', NULL, NULL, NULL, '2024-01-02');
+SELECT paths(fresh('firm_task', max_depth => 1));
+SELECT features_of(fresh('SELECT country, number, as_of FROM firm_task', '{"firm": {"columns": ["size"]}, "by_code": false,
+    "by_name": false, "by_small": false}'), 'SELECT country, number, as_of FROM firm_task');
+SELECT c, f::jsonb -> c AS key, f::jsonb -> 'firm_size' AS size, f::jsonb -> ('by_' || c || '_x_sum') AS sum
+FROM unnest('{code,name,small}'::text[]) c, LATERAL (SELECT 'SELECT ' || c || ', as_of FROM firm_task' AS q) q,
+    features_of(fresh(q), q) f ORDER BY c COLLATE "C", f COLLATE "C";
+-- Keys of types that do not go together.
+SELECT ends_with(fresh('SELECT name, as_of FROM firm_task', '{"wrong": {"table": "by_small", "key": {"firm": "name"}}}'),
+    'SELECT name, as_of FROM firm_task');
+
+-- Tables that refer to themselves and to each other.
+CREATE TABLE person (id int PRIMARY KEY, boss int REFERENCES person, team int, salary int);
+CREATE TABLE team (id int PRIMARY KEY, lead int REFERENCES person, budget int);
+ALTER TABLE person ADD FOREIGN KEY (team) REFERENCES team;
+CREATE TABLE review (person int REFERENCES person, as_of date);
+INSERT INTO person SELECT i, nullif(i / 2, 0), NULL, 100 * i FROM generate_series(1, 7) i;
+INSERT INTO team VALUES (1, 2, 10), (2, 3, 20);
+UPDATE person SET team = 1 + id % 2;
+INSERT INTO review SELECT id, '2024-01-01' FROM person;
+SELECT d, count(*) FROM generate_series(0, 3) d, LATERAL (SELECT DISTINCT p -> 'name'
+    FROM jsonb_array_elements(fresh('review', max_depth => d) -> 'relations') p) r GROUP BY d ORDER BY d;
+SELECT paths(fresh('review', max_depth => 1));
+SELECT key, value FROM features_of(fresh('review', max_depth => 1), 'SELECT * FROM review WHERE person = 4') f, jsonb_each(f::jsonb)
+ORDER BY key COLLATE "C";
+-- A cycle as named.
+SELECT features_of(fresh('review', '{"one": {"table": "person", "key": {"id": "person"}, "columns": ["salary"]},
+    "two": {"table": "person", "key": {"id": "boss"}, "of": "one", "columns": ["salary"]},
+    "three": {"table": "person", "key": {"boss": "id"}, "of": "two", "columns": ["salary"]}}'), 'review');
+
+-- Times: several of one table, infinite ones, none; of other types.
+CREATE TABLE thing (id int PRIMARY KEY);
+CREATE TABLE stay (thing int REFERENCES thing, began timestamp, ended timestamp, nights int);
+CREATE TABLE event (thing int REFERENCES thing, at timestamp, x int);
+CREATE TABLE look (thing int REFERENCES thing, as_of timestamp, zoned timestamptz, day date);
+INSERT INTO thing VALUES (1), (2);
+INSERT INTO stay VALUES (1, '2024-01-01', '2024-03-01', 60), (1, '2024-02-01', '2024-02-03', 2);
+INSERT INTO event VALUES (1, '-infinity', 1), (1, '2024-01-01', 10), (1, '2024-02-10', 100), (1, 'infinity', 1000), (1, NULL, 10000);
+INSERT INTO look VALUES (1, '2024-02-10', '2024-02-10 UTC', '2024-02-10'), (2, '2024-02-10', '2024-02-10 UTC', '2024-02-10');
+SET client_min_messages = notice;
+SELECT paths(fresh('look'));
+SELECT paths(fresh('look', '{"stay": {"time": "ended"}}'));
+SELECT paths(fresh('look', '{"stay": false, "event": {"time": null}}'));
+SELECT fresh('look', '{"stay": {"time": "end"}}');
+SELECT fresh('look', '{"stay": {"time": "nights"}}');
+SELECT fresh('look', '{"stays": {"time": "ended"}}');
+SELECT fresh('look', '{"stay": false, "evnt": false}');
+SELECT fresh('look', '{"stay": {"columns": ["night"]}}');
+SELECT fresh('look', '{"stay": {"of": "thing"}}');
+SET client_min_messages = warning;
+SELECT features_of(fresh('look', '{"stay": {"time": "ended"}}'), 'SELECT thing, as_of FROM look');
+SELECT features_of(fresh('look', '{"stay": {"time": "ended"}}'), 'SELECT thing, day AS as_of FROM look');
+SELECT features_of(fresh('look', '{"stay": false}'), 'SELECT thing, t::timestamp AS as_of FROM look,
+    unnest(''{-infinity,2024-02-10,infinity}''::timestamp[]) t WHERE thing = 1');
+SELECT features_of(fresh('look', '{"stay": false}', inclusive => true), 'SELECT thing, t::timestamp AS as_of FROM look,
+    unnest(''{-infinity,2024-02-10,infinity}''::timestamp[]) t WHERE thing = 1');
+SELECT f::jsonb -> 'event_count' AS count FROM features_of(btml.relational_features('SELECT thing FROM look',
+    relations => '{"stay": false}'), 'SELECT DISTINCT thing FROM look') f;
+SELECT ends_with(fresh('look', '{"stay": false}'), 'SELECT thing, zoned AS as_of FROM look');
+SELECT ends_with(fresh('look', '{"stay": false}'), 'SELECT thing, NULL::timestamp AS as_of FROM look');
+SELECT btml.relational_features('look', as_of => 'zoned');
+-- Times with a zone are the same moments in any zone of the session.
+CREATE TABLE zoned_event (thing int REFERENCES thing, at timestamptz, x int);
+INSERT INTO zoned_event VALUES (1, '2024-02-09 23:00 UTC', 1), (1, '2024-02-10 00:00 UTC', 2), (1, '2024-01-11 00:00 UTC', 4);
+CREATE TABLE zoned AS SELECT btml.relational_features('SELECT thing, zoned FROM look', as_of => 'zoned', windows => '{30 days}',
+    relations => '{"z": {"table": "zoned_event", "key": {"thing": "thing"}}}') AS p;
+UPDATE zoned SET p = p || jsonb_build_object('features', jsonb_path_query_array(p -> 'features', '$[*] ? (@.aggregate == "sum")'));
+SET TimeZone = 'Asia/Tokyo';
+SELECT features_of(p, 'SELECT thing, zoned FROM look') FROM zoned;
+SET TimeZone = 'America/Los_Angeles';
+SELECT features_of(p, 'SELECT thing, zoned FROM look') FROM zoned;
+RESET TimeZone;
+
+-- Names that are words of SQL, have capitals, blanks, quotes, or are long.
+CREATE SCHEMA "Sel""ect";
+CREATE TABLE "Sel""ect"."user" ("select" int PRIMARY KEY, "a""b" text, "from" text);
+CREATE TABLE "Sel""ect"."Order" ("user" int REFERENCES "Sel""ect"."user", "time" timestamp, "Amount Due" int, "ä€😀" int, "\x" text,
+    "this_is_a_name_that_is_almost_as_long_as_a_name_can_ever_get_to" int, btml_row int, at int, since int, v1 int);
+CREATE TABLE "Sel""ect"."order" ("user" int REFERENCES "Sel""ect"."user", "time" timestamp, x int, t int);
+CREATE TABLE "Sel""ect".history ("user" int REFERENCES "Sel""ect"."user", k1 timestamp, x int);
+CREATE TABLE "Sel""ect".features ("user" int REFERENCES "Sel""ect"."user", k1 timestamp, x int);
+CREATE TABLE "Sel""ect".by_time ("user" int REFERENCES "Sel""ect"."user", k1 timestamp, x int);
+CREATE TABLE "Sel""ect".source ("user" int REFERENCES "Sel""ect"."user", k1 timestamp, x int);
+CREATE TABLE "Sel""ect".prediction ("user" int REFERENCES "Sel""ect"."user", k1 timestamp, x int);
+CREATE TABLE "Sel""ect"."group" ("where" int REFERENCES "Sel""ect"."user", v1 int, "as of" timestamp, x int, t int, k1 int,
+    features int);
+INSERT INTO "Sel""ect"."user" VALUES (1, 'it''s', E'\\ "x" \n --'), (2, '', E'\\ "x" \n --');
+INSERT INTO "Sel""ect"."Order" SELECT 1, '2024-01-01', 1, 2, E'a\\'';--\r\n', 3, 4, 5, 6, 7 FROM generate_series(1, 2);
+INSERT INTO "Sel""ect"."order" VALUES (1, '2024-01-01', 10, 20);
+INSERT INTO "Sel""ect".history VALUES (1, '2024-01-01', 100);
+INSERT INTO "Sel""ect".features VALUES (1, '2024-01-01', 101);
+INSERT INTO "Sel""ect".by_time VALUES (1, '2024-01-01', 102);
+INSERT INTO "Sel""ect".source VALUES (1, '2024-01-01', 103);
+INSERT INTO "Sel""ect".prediction VALUES (1, '2024-01-01', 104);
+INSERT INTO "Sel""ect"."group" VALUES (1, 9, '2024-02-01', 8, 7, 6, 5), (2, 9, '2024-02-01', 8, 7, 6, 5);
+CREATE TABLE odd AS SELECT btml.relational_features('SELECT * FROM "Sel""ect"."group"', as_of => 'as of', windows => '{1 year}') AS p;
+SELECT count(*), count(DISTINCT f ->> 'name'), max(octet_length(f ->> 'name')) FROM odd, jsonb_array_elements(p -> 'features') f;
+SELECT f.key, f.value FROM odd, jsonb_array_elements(p -> 'features') x, features_of(p, 'TABLE "Sel""ect"."group"') r,
+    jsonb_each(r::jsonb) f WHERE x ->> 'name' = f.key AND x ->> 'aggregate' IN ('sum', 'value', 'share') AND r::jsonb -> 'where' = '1'
+ORDER BY f.key COLLATE "C";
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+SELECT count(*) FROM odd, features_of(p, 'TABLE "Sel""ect"."group"');
+RESET standard_conforming_strings;
+RESET escape_string_warning;
+-- The SELECT is one that a view can hold, and EXPLAIN.
+SELECT btml.feature_sql(p, 'TABLE "Sel""ect"."group"') AS q FROM odd \gset
+CREATE VIEW odd_view AS :q;
+SELECT count(v) FROM odd_view v;
+
+-- A source that is a view over a join; a semicolon or a comment behind it; whose own table is named.
+CREATE VIEW joined AS SELECT t.customer AS who, t.as_of AS moment, p.kind FROM task t JOIN place p ON p.id = t.customer;
+SELECT paths(btml.relational_features('joined', as_of => 'moment'));
+SELECT paths(btml.relational_features('SELECT who, moment FROM joined -- all', as_of => 'moment'));
+SELECT paths(btml.relational_features('SELECT who, moment FROM joined;', as_of => 'moment'));
+SELECT features_of(btml.relational_features('SELECT who, moment FROM joined', as_of => 'moment', windows => '{NULL}',
+    relations => '{"before": {"table": "task", "key": {"customer": "who"}, "columns": []}}'), 'SELECT who, moment FROM joined');
+SELECT paths(btml.relational_features('WITH w AS (SELECT customer AS c, max(as_of) AS as_of FROM task GROUP BY 1) SELECT c, as_of FROM w',
+    as_of => 'as_of'));
+
+-- Columns that were renamed or dropped, tables that are gone.
+CREATE TABLE kept AS SELECT fresh('task') AS p;
+BEGIN;
+ALTER TABLE call RENAME minutes TO seconds;
+SELECT ends_with(p, 'task') FROM kept;
+ROLLBACK;
+BEGIN;
+ALTER TABLE call DROP COLUMN minutes;
+SELECT ends_with(p, 'task') FROM kept;
+ROLLBACK;
+BEGIN;
+DROP TABLE call;
+SELECT ends_with(p, 'task') FROM kept;
+ROLLBACK;
+-- Plans that somebody changed are errors, or other plans; nothing of them runs.
+CREATE TABLE witness (i int);
+CREATE FUNCTION changed(path text[], value jsonb) RETURNS text LANGUAGE sql AS
+$$ SELECT ends_with(jsonb_set(p, path, value), 'task') FROM kept $$;
+SELECT path, changed(path::text[], to_jsonb('x"; INSERT INTO witness VALUES (1); --'::text)) FROM unnest(ARRAY['{as_of}',
+    '{relations,0,name}', '{relations,0,schema}', '{relations,0,table}', '{relations,0,of}', '{relations,0,time}',
+    '{relations,0,time_type}', '{relations,0,unique}', '{relations,0,key,id}', '{relations,1,key}', '{relations,1,time}',
+    '{features,0,name}', '{features,0,relation}', '{features,0,aggregate}', '{features,0,column}', '{features,0,type}',
+    '{features,0,definition}', '{features,0,window}', '{features,1,window}', '{features,1,gain}', '{features,1,value}',
+    '{inclusive}', '{format}', '{features}', '{relations}']) path;
+SELECT w, changed('{features,1,window}', to_jsonb(w)) FROM unnest(ARRAY[$$1 day'; INSERT INTO witness VALUES (1); --$$,
+    $$1 day\' || (SELECT 1) || \'$$, $$\$$, '-30 days', '0', 'infinity', '178000000 years', '1 day', '']) w;
+SELECT n, ends_with(replace(replace(p::text, '"name": "call"', '"name": ' || n), '"relation": "call"', '"relation": ' || n)::jsonb, 'task')
+FROM kept, unnest(ARRAY['customer', 'source', 'task', repeat('n', 100), 'x" y',
+    E'line\nbreak', E'-- \r', '*/', $$\$$, 'history', 'features']) given, CAST(to_jsonb(given) AS text) n;
+SELECT s, changed('{relations,1,schema}', to_jsonb(s)) FROM unnest(ARRAY['', 'public', 'pg_catalog', 'no such']) s;
+SELECT t, changed('{relations,1,table}', to_jsonb(t)) FROM unnest(ARRAY['customer', 'call_2023', 'pg_authid', 'customer_pkey']) t;
+SELECT changed('{features,2,column}', to_jsonb(c)) FROM unnest(ARRAY['ctid', 'tableoid', '(SELECT 1)', 'customer.region']) c;
+SELECT count(*) FROM witness;
+SELECT p, ends_with(p, 'task') FROM unnest(ARRAY['null', '3', '[]', '{}', '{"relations": 1}', '{"features": [{}]}']::jsonb[]) p;
+
+-- The window functions by themselves.
+CREATE FUNCTION told(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text;
+BEGIN
+    EXECUTE 'SELECT string_agg(r::text, '' '') FROM (' || statement || ') r' INTO r;
+    RETURN coalesce(r, 'nothing');
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE TABLE rows (thing int, at timestamp, since timestamp[], x float8[], t text[]);
+INSERT INTO rows VALUES (1, '2024-01-01', NULL, '{1}', '{a}'), (1, '2024-01-02', NULL, '{3}', '{NULL}'),
+    (1, '2024-01-03', NULL, NULL, NULL), (1, '2024-01-04', '{2024-01-02}', NULL, NULL), (2, '2024-01-01', '{-infinity}', '{5}', '{z}');
+SELECT told(format('SELECT btml.history_features(at, since, x, %s) OVER (PARTITION BY thing ORDER BY at) FROM rows WHERE x IS NOT NULL '
+    'OR since IS NOT NULL ORDER BY thing, at', f)) FROM unnest(ARRAY['ARRAY[''sum 1 1'', ''count 0 1'']', '''{}''', 'NULL', '''{NULL}''',
+    '''{{sum 1 1,sum 1 1}}''', '''{sum 1 2}''', '''{sum 2 1}''', '''{sum 2147483647 1}''', '''{count 0 2147483647}''', '''{value 1 1}''',
+    '''{sum}''', '''{sum 1 1 1}''', '''{sum -1 1}''', '''{SUM 1 1}''', '''{last 1 1}''', 'ARRAY['' sum 1 1'']']) f;
+SELECT told(s) FROM unnest(ARRAY[
+    'SELECT btml.history_features(at, since, x, ''{sum 1 1}'') FROM rows',
+    'SELECT btml.history_last(at, since, t) FROM rows',
+    'SELECT btml.history_features(at, since, x, ''{count 0 1}'') OVER (PARTITION BY thing ORDER BY at DESC) FROM rows',
+    'SELECT btml.history_last(at, since, t) OVER (PARTITION BY thing ORDER BY at DESC) FROM rows',
+    'SELECT btml.history_features(at, since, x, ''{count 0 1}'') OVER () FROM (SELECT * FROM rows ORDER BY thing DESC, at) r',
+    'SELECT btml.history_features(at, since, x, ''{count 0 1}'') OVER (ORDER BY at) FROM rows',
+    'SELECT btml.history_features(NULL, since, x, ''{count 0 1}'') OVER () FROM rows',
+    'SELECT btml.history_last(NULL, since, t) OVER () FROM rows WHERE since IS NOT NULL',
+    'SELECT btml.history_features(at, ''{NULL}'', x, ''{count 0 1}'') OVER (ORDER BY at) FROM rows',
+    'SELECT btml.history_features(at, ''{}'', x, ''{count 0 1}'') OVER (ORDER BY at) FROM rows',
+    'SELECT btml.history_features(at, ''{{2024-01-01,2024-01-01}}'', x, ''{count 0 1}'') OVER (ORDER BY at) FROM rows',
+    'SELECT btml.history_features(at, since, ''{{1,2},{3,4}}'', ''{count 0 1}'') OVER (ORDER BY at) FROM rows',
+    'SELECT btml.history_features(at, since, ''[5:5]={7}''::float8[], ''{sum 1 1}'') OVER (PARTITION BY thing ORDER BY at) FROM rows',
+    'SELECT btml.history_features(at, since, x || x, ''{sum 2 1}'') OVER (PARTITION BY thing ORDER BY at) FROM rows WHERE x IS NOT NULL',
+    'SELECT btml.history_features(at, since, array_fill(1.0::float8, ARRAY[extract(day FROM at)::int]), ''{sum 1 1}'') OVER
+        (PARTITION BY thing ORDER BY at) FROM rows',
+    'SELECT btml.history_last(at, since, t) OVER (PARTITION BY thing ORDER BY at) FROM rows',
+    'SELECT btml.history_last(at, since, ''{{a,b}}'') OVER (PARTITION BY thing ORDER BY at) FROM rows',
+    'SELECT btml.history_last(at, since, t || t) OVER (PARTITION BY thing ORDER BY at) FROM rows',
+    'SELECT btml.history_last(at, since, array_fill(''u''::text, ARRAY[4 - extract(day FROM at)::int])) OVER
+        (PARTITION BY thing ORDER BY at) FROM rows',
+    'SELECT btml.history_features(at, since, x, ''{count 0 1}'') OVER (ORDER BY at) FROM rows WHERE false',
+    'SELECT thing, (SELECT count(h) FROM (SELECT btml.history_features(r.at, r.since, r.x, ''{sum 1 1}'') OVER (ORDER BY r.at) AS h
+        FROM rows r WHERE r.thing = o.thing AND (r.x IS NOT NULL OR r.since IS NOT NULL)) s) FROM rows o']) s;
+
+-- Foreign tables have no keys, so they are named.
+SELECT format('OPTIONS (dbname %L, host %L, port %L)', current_database(), split_part(current_setting('unix_socket_directories'), ',', 1),
+    current_setting('port')) AS options \gset
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw :options;
+CREATE USER MAPPING FOR CURRENT_USER SERVER elsewhere;
+CREATE FOREIGN TABLE far_event (thing int, at timestamp, x int) SERVER elsewhere OPTIONS (schema_name 'feature_tables', table_name 'event');
+SELECT features_of(fresh('look', '{"far": {"table": "far_event", "key": {"thing": "thing"}}}'), 'SELECT thing, as_of FROM look');
+DROP EXTENSION postgres_fdw CASCADE;
+
+DROP SCHEMA "Sel""ect" CASCADE;
+DROP SCHEMA feature_tables CASCADE;
