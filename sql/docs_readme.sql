@@ -1,7 +1,18 @@
 -- The quickstart of README.md.
 \set QUIET on
 \i test/data/baseball/load.sql
+\i test/data/energy.sql
+RESET client_min_messages;
 \set ON_ERROR_STOP off
+
+CREATE TABLE churn AS SELECT btml.relational_features($$ SELECT * FROM task WHERE as_of < '2024-03-01' $$,
+    target => 'churned', as_of => 'as_of') AS plan;
+SELECT definition FROM churn, btml.feature_list(plan) LIMIT 3;
+
+CREATE TABLE churn_model AS SELECT btml.boost_fit(btml.feature_sql(plan, $$ SELECT * FROM task WHERE as_of < '2024-03-01' $$), 'churned',
+    exclude => '{customer_id,as_of}', holdout_fraction => 0.2, order_by => 'as_of', early_stopping => 20) AS model FROM churn;
+SELECT btml.feature_sql(plan, $$ SELECT * FROM task WHERE as_of >= '2024-03-01' $$) AS later FROM churn \gset
+SELECT round(btml.auc(churned, btml.predict(model, t.*))::numeric, 2) AS auc FROM (:later) t, churn_model;
 
 CREATE TABLE models AS SELECT btml.boost_fit($$
     SELECT ln(s.salary) AS log_salary, s.yearid, p.debut, p.birthyear, p.birthcountry, p.weight, p.bats, t.teamid,

@@ -5,6 +5,7 @@
 #include "core/boosting/trees/boosting_options.hpp"
 #include "core/exemplar/exemplar_options.hpp"
 #include "core/explanation/explanation_options.hpp"
+#include "core/features/features_options.hpp"
 #include "core/gp/gp_options.hpp"
 #include "core/kernel/kernel_options.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
@@ -145,6 +146,7 @@ Texts all_texts() {
     add<relational::NormOptions>(texts, "sketch_norm", relational::norm_options_table, {{"sketch_norm"}});
     add<validation::Options>(texts, "cross_validate", validation::cross_validate_options_table, {{"cross_validate"}});
     add<validation::Options>(texts, "tune", validation::tune_options_table, {{"tune"}});
+    add<features::Options>(texts, "features", features::options_table, {{"relational_features"}});
     add<plot::Options>(texts, "plot", plot::options_table, {{"plot"}});
     add<exemplar::Options>(texts, "exemplars", exemplar::options_table, {{"exemplars"}});
     return texts;

@@ -337,7 +337,9 @@ std::string Plan::words(const Definition& feature) const {
     if (feature.aggregate == Aggregate::value && feature.type == ColumnType::time) words = "days since " + words;
     const int rows = rows_of(feature.relation);
     if (rows != source_number && rows != feature.relation) words += " of " + at(rows).name;
-    if (!feature.window.empty()) words += " in the " + feature.window + " before " + as_of;
+    if (feature.window.empty()) return words;
+    const bool is_one = feature.window.starts_with("1 ") && feature.window.find(' ', 2) == std::string::npos;
+    words += " in the " + (is_one ? feature.window.substr(2) : feature.window) + " before " + as_of;
     return words;
 }
 
