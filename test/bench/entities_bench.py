@@ -58,6 +58,7 @@ TASKS = {
     "to_rate": Task("movielens", ("user_id", "movie_id"), "2006-01-01", "2010-01-01", "squared"),
 }
 TREES = dict(trees=2000, early_stopping=50)
+# Megabytes that the backend had at most, without the pages it shares with others.
 PEAK = ("SELECT (substring(status FROM 'VmHWM:\\s*(\\d+)')::int - substring(status FROM 'RssShmem:\\s*(\\d+)')::int) / 1024 "
         "FROM pg_read_file('/proc/self/status') AS status;")
 
@@ -370,7 +371,7 @@ def main():
         folder = os.path.join(DATA, TASKS[label].set)
         if TASKS[label].set != "energy" and not (DATA and os.path.isdir(folder)):
             continue
-        psql(f"\\set set {TASKS[label].set}\n\\set customers {CUSTOMERS}\n\\set folder {folder}\n\\o /dev/null\n"
+        psql(f"\\set set {TASKS[label].set}\n\\set customers {CUSTOMERS}\n\\set folder {literal(folder)}\n\\o /dev/null\n"
              f"\\i {HERE}/entities_bench.sql")
         Bench(label).run()
 
