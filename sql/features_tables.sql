@@ -187,7 +187,7 @@ RESET escape_string_warning;
 -- The SELECT is one that a view can hold, and EXPLAIN.
 SELECT btml.feature_sql(p, 'TABLE "Sel""ect"."group"') AS q FROM odd \gset
 CREATE VIEW odd_view AS :q;
-SELECT count(*) FROM odd_view;
+SELECT count(v) FROM odd_view v;
 
 -- A source that is a view over a join; a semicolon or a comment behind it; whose own table is named.
 CREATE VIEW joined AS SELECT t.customer AS who, t.as_of AS moment, p.kind FROM task t JOIN place p ON p.id = t.customer;

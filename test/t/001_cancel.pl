@@ -42,6 +42,16 @@ INSERT INTO written SELECT btml.to_lightgbm(btml.boost_fit('SELECT hashint4(i) A
 CREATE VIEW elsewhere AS SELECT written.* FROM written, generate_series(1, 300) OFFSET 0;
 CREATE TABLE categorized AS SELECT '{"learner": {"learner_model_param": {"num_feature": "60000"}, "objective": {"name": "reg:squarederror"}, "gradient_booster": {"name": "gbtree", "model": {"trees": [], "tree_info": []}}}}' AS text,
     jsonb_object_agg('f' || i, '[]'::jsonb) AS given FROM generate_series(0, 59999) AS i;
+-- Things of which one has most of 400,000 rows, and predictions of them.
+CREATE TABLE thing AS SELECT i AS id FROM generate_series(1, 300) AS i;
+ALTER TABLE thing ADD PRIMARY KEY (id);
+CREATE TABLE event AS SELECT CASE WHEN i % 4 = 0 THEN 1 + i % 299 ELSE 1 END AS thing, timestamp '2020-01-01' + i * interval '5 minutes' AS at, sin(i) AS a, i % 100 AS n, md5((i % 200)::text) AS label
+    FROM generate_series(1, 400000) AS i;
+ALTER TABLE event ADD FOREIGN KEY (thing) REFERENCES thing;
+CREATE TABLE ask AS SELECT CASE WHEN i % 2 = 0 THEN 1 + i % 299 ELSE 1 END AS thing, timestamp '2020-01-01' + i * interval '100 minutes' AS as_of, i % 7 + sin(i) AS y
+    FROM generate_series(1, 20000) AS i;
+ALTER TABLE ask ADD FOREIGN KEY (thing) REFERENCES thing;
+CREATE VIEW more_events AS SELECT event.* FROM event, generate_series(1, 50) OFFSET 0;
 -- A statement over it that does not end before it is cancelled, however fast the machine.
 CREATE VIEW repeated AS SELECT large.* FROM large, generate_series(1, 5) OFFSET 0;
 
@@ -80,6 +90,9 @@ $session->query("SET btml.memory_limit = '4GB'");
 my $digest = q{SELECT md5(string_agg(t::text, ',')) FROM btml.trees(btml.boost_fit('SELECT * FROM wide LIMIT 20000', 'y', trees => 20)) AS t};
 my $before = $session->query($digest);
 
+# All columns are asked for, or none would be computed. PostgreSQL compiles expressions without looking at signals.
+my $features = $node->safe_psql('postgres', q{SELECT btml.feature_sql(btml.relational_features('ask', as_of => 'as_of'), 'SELECT ask.* FROM ask, generate_series(1, 50)')});
+my $of_features = "SET jit = off;\nSELECT count(f) FROM ($features) AS f";
 my $join = 'SELECT x.y, x.a, many.z FROM wide AS x JOIN many USING (k) WHERE x.y < 2';
 my $pairs = 'SELECT x.y, x.a FROM wide AS x, few OFFSET 0';
 my $any_model = q~"learner_model_param": {"num_feature": "1"}, "objective": {"name": "reg:squarederror"}, "gradient_booster": {"name": "gbtree", "model": {"trees": [], "tree_info": []}}~;
@@ -164,6 +177,12 @@ my @places = (
 	[ 'drawing categories', 'drawing', 0.1, q{SELECT btml.plot('SELECT round(y)::text AS x, b AS y FROM wide, generate_series(1, 10)', 'point')} ],
 	[ 'a factorized aggregate', 'aggregating a join', 0.05, 'SELECT count(*), sum(x.k * few.k) FROM (SELECT k FROM wide, generate_series(1, 40) OFFSET 0) AS x JOIN few USING (k)' ],
 	[ 'a factorized aggregate over a cycle', undef, 0.5, 'SELECT count(*) FROM edges AS x JOIN edges AS y ON x.b = y.a JOIN edges AS z ON y.b = z.a AND z.b = x.a' ],
+	[ 'counting texts for features', 'reading the catalogue', 0.3, q{SELECT btml.relational_features('ask', as_of => 'as_of', relations => '{"more": {"table": "more_events", "key": {"thing": "thing"}}}')} ],
+	[ 'checking rows for features', 'reading the catalogue', 0.2, q{SELECT btml.relational_features('SELECT ask.* FROM ask, generate_series(1, 2000) OFFSET 0', as_of => 'as_of')} ],
+	[ 'features of a sample', 'reading tables', 0.1, q{SELECT btml.relational_features('ask', target => 'y', as_of => 'as_of')} ],
+	[ 'choosing features', 'growing trees', 0.2, q{SELECT btml.relational_features('ask', target => 'y', as_of => 'as_of')} ],
+	[ 'sorting rows of features', undef, 0.1, $of_features ],
+	[ 'computing features', undef, 2.5, $of_features ],
 	[ 'training an aggregate', 'growing trees', 0.1, q{SELECT btml.boost_fit_agg(y, ARRAY[a], '{"trees": 100000}') FROM wide} ],
 );
 
