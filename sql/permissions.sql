@@ -149,6 +149,91 @@ SET ROLE regress_btml_reader;
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[0] AS x', 'bait', 1);
 RESET ROLE;
 
-DROP SCHEMA permissions CASCADE;
+-- Features are made of what the caller may read, and say what is left out.
+CREATE SCHEMA private AUTHORIZATION regress_btml_owner;
+SET ROLE regress_btml_owner;
+CREATE TABLE client (id int PRIMARY KEY, region text, income int);
+CREATE TABLE open_call (client int REFERENCES client, at timestamp, minutes int);
+CREATE TABLE hidden_call (client int REFERENCES client, at timestamp, minutes int);
+CREATE TABLE no_key (client int REFERENCES client, at timestamp, minutes int);
+CREATE TABLE no_time (client int REFERENCES client, at timestamp, minutes int);
+CREATE TABLE some_columns (client int REFERENCES client, at timestamp, minutes int, secret int);
+CREATE TABLE private.call (client int REFERENCES client, at timestamp, minutes int);
+CREATE TABLE own_call (client int REFERENCES client, at timestamp, minutes int, who name);
+ALTER TABLE own_call ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON own_call USING (who = current_user);
+CREATE TABLE ask (client int REFERENCES client, as_of timestamp, y int);
+INSERT INTO client SELECT i, CASE i % 2 WHEN 0 THEN 'north' ELSE 'south' END, 100 * i FROM generate_series(1, 4) i;
+INSERT INTO open_call VALUES (1, '2024-01-01', 3), (1, '2024-01-02', 4);
+INSERT INTO hidden_call SELECT * FROM open_call;
+INSERT INTO no_key SELECT * FROM open_call;
+INSERT INTO no_time SELECT * FROM open_call;
+INSERT INTO private.call SELECT * FROM open_call;
+INSERT INTO some_columns SELECT *, 666 FROM open_call;
+INSERT INTO own_call SELECT client, at, minutes, 'regress_btml_reader' FROM open_call;
+INSERT INTO own_call SELECT client, at, 100 * minutes, 'regress_btml_nobody' FROM open_call;
+INSERT INTO ask SELECT 1 + i % 4, timestamp '2023-12-25' + i * interval '1 day', i % 4 FROM generate_series(1, 60) i;
+CREATE VIEW call_window AS SELECT client, at, minutes FROM hidden_call;
+GRANT SELECT ON open_call, own_call, ask, private.call, call_window TO regress_btml_reader, regress_btml_nobody;
+GRANT SELECT (id, region) ON client TO regress_btml_reader;
+GRANT SELECT (at, minutes) ON no_key TO regress_btml_reader;
+GRANT SELECT (client, minutes) ON no_time TO regress_btml_reader;
+GRANT SELECT (client, at, minutes) ON some_columns TO regress_btml_reader;
+-- The owner reads more than others.
+CREATE TABLE plan AS SELECT btml.relational_features('SELECT client, as_of FROM ask', as_of => 'as_of', windows => '{NULL}') AS p;
+GRANT SELECT ON plan TO regress_btml_reader;
+SELECT count(*) FROM jsonb_array_elements((SELECT p -> 'relations' FROM plan));
+SET ROLE regress_btml_reader;
+SET client_min_messages = notice;
+CREATE TEMP TABLE may AS SELECT btml.relational_features('SELECT client, as_of FROM ask', as_of => 'as_of', windows => '{NULL}') AS p;
+SELECT f ->> 'relation' AS relation, string_agg(DISTINCT f ->> 'column', ', ') AS columns FROM may, jsonb_array_elements(p -> 'features') f
+    GROUP BY 1 ORDER BY 1;
+SELECT btml.relational_features('ask', as_of => 'as_of', target => 'y') IS NULL;
+CREATE FUNCTION pg_temp.read_as_named(relation text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE n int; p jsonb;
+BEGIN
+    p := btml.relational_features('SELECT client, as_of FROM ask', as_of => 'as_of', windows => '{NULL}', relations => ('{"r": '
+        || relation || '}')::btml.json);
+    EXECUTE format('SELECT count(f) FROM (%s) f', btml.feature_sql(p, 'SELECT client, as_of FROM ask')) INTO n;
+    RETURN n || ' rows';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLERRM;
+END $$;
+SELECT r, pg_temp.read_as_named(r) FROM unnest(ARRAY[
+    '{"table": "hidden_call", "key": {"client": "client"}}', '{"table": "private.call", "key": {"client": "client"}}',
+    '{"table": "no_key", "key": {"client": "client"}}', '{"table": "no_time", "key": {"client": "client"}}',
+    '{"table": "no_time", "key": {"client": "client"}, "time": "at"}', '{"table": "no_time", "key": {"client": "client"}, "time": null}',
+    '{"table": "some_columns", "key": {"client": "client"}, "columns": ["secret"]}',
+    '{"table": "some_columns", "key": {"client": "client"}}', '{"table": "call_window", "key": {"client": "client"}}',
+    '{"table": "client", "key": {"id": "client"}, "columns": ["income"]}', '{"table": "pg_authid", "key": {"oid": "client"}}']) r;
+-- A plan of another's reads with the rights of who runs it.
+SELECT btml.feature_sql(p, 'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') AS q FROM plan \gset
+SELECT count(f) FROM (:q) AS f;
+SELECT btml.feature_sql(p, 'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') AS q FROM may \gset
+SELECT open_call_minutes_sum, some_columns_minutes_sum, client_region FROM (:q) AS f;
+SELECT btml.feature_sql(btml.relational_features('SELECT client, as_of FROM ask', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"own": {"table": "own_call", "key": {"client": "client"}}}'),
+    'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') AS q \gset
+SELECT own_count, own_minutes_sum FROM (:q) AS f;
+SET ROLE regress_btml_nobody;
+SELECT own_count, own_minutes_sum FROM (:q) AS f;
+SET ROLE regress_btml_owner;
+SELECT own_count, own_minutes_sum FROM (:q) AS f;
+RESET ROLE;
+-- A view of features reads with the rights of its owner.
+SET ROLE regress_btml_owner;
+SELECT btml.feature_sql(p, 'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') AS q FROM plan \gset
+CREATE VIEW of_owner AS :q;
+GRANT SELECT ON of_owner TO regress_btml_reader;
+SET ROLE regress_btml_reader;
+SELECT hidden_call_minutes_sum, client_income, call_minutes_sum FROM of_owner;
+RESET ROLE;
+REVOKE SELECT ON hidden_call FROM regress_btml_owner;
+SET ROLE regress_btml_reader;
+SELECT hidden_call_minutes_sum FROM of_owner;
+RESET ROLE;
+SET client_min_messages = warning;
+
+DROP SCHEMA permissions, private CASCADE;
 DROP OWNED BY regress_btml_owner, regress_btml_reader, regress_btml_nobody;
 DROP ROLE regress_btml_owner, regress_btml_reader, regress_btml_nobody;
