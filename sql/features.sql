@@ -1,5 +1,6 @@
 -- Features of things from the tables around them.
 SET client_min_messages = warning;
+SET jit = off;
 CREATE SCHEMA things;
 SET search_path = things, public;
 
