@@ -288,3 +288,12 @@ DROP EXTENSION postgres_fdw CASCADE;
 
 DROP SCHEMA "Sel""ect" CASCADE;
 DROP SCHEMA feature_tables CASCADE;
+
+-- A table that has lost the key by which it is joined.
+CREATE TABLE kept (id int PRIMARY KEY, colour text, at timestamp);
+CREATE TABLE keeper (kept int REFERENCES kept, as_of timestamp);
+INSERT INTO kept VALUES (1, 'red', '2024-01-01');
+INSERT INTO keeper VALUES (1, '2024-02-01');
+CREATE TABLE kept_plan AS SELECT btml.relational_features('keeper', as_of => 'as_of') AS p;
+ALTER TABLE kept DROP CONSTRAINT kept_pkey CASCADE;
+SELECT btml.feature_sql(p, 'keeper') FROM kept_plan;

@@ -10,14 +10,14 @@ COMMENT ON FUNCTION btml.relational_features(text, name, name, btml.json, interv
 foreign keys lead to, or in those named (Kanter, Veeramachaneni: Deep Feature Synthesis, 2015); with a target the features of the
 greatest gain, by boosted trees of a sample; the plan is for btml.feature_sql and btml.feature_list; options:
 contrib_docs/entities.md; error 42703 for a column that is not there, 42804 for a time of another type, 22004 for an as_of that is
-NULL, 22023 for relations or options, 54000 for more than 1000 relations';
+NULL, 22023 for relations or options';
 
 CREATE FUNCTION btml.feature_sql(plan btml.json, source text) RETURNS text
 LANGUAGE C STABLE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_feature_sql';
 COMMENT ON FUNCTION btml.feature_sql(btml.json, text) IS
 'a SELECT of the source''s columns and of the plan''s features, for a view or as the source of a fit; whoever runs it reads the
-tables; error 22023 for what is no plan, 42703 where the source lacks a column that the plan needs, 42804 for a time of another
-type than the plan''s, 54000 for more columns than a SELECT has';
+tables; error 22023 for what is no plan and for a joined table that has lost its key, 42703 where the source lacks a column that
+the plan needs, 42804 for a time of another type than the plan''s, 54000 for more columns than a SELECT has';
 
 CREATE FUNCTION btml.feature_list(plan btml.json)
 RETURNS TABLE(name text, definition text, gain float8, path text, column_name text, aggregate text, window_length text)

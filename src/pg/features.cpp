@@ -187,6 +187,9 @@ void tell(const PlanRemarks& remarks) {
         notice("tables with several dates or timestamps are left out: " + listed(remarks.many_times), "",
                "Name the one that says since when a row is known, as in relations => '{\"" +
                    remarks.many_times.front() + "\": {\"time\": \"created_at\"}}'.");
+    if (remarks.is_cut)
+        notice(format("foreign keys lead to more than %zu relations, the nearest are taken", max_found_relations), "",
+               "Take a smaller max_depth, leave relations out by false, or name those that are wanted.");
     if (!remarks.unread.empty())
         notice("tables whose keys or times you may not read are left out: " + listed(remarks.unread));
 }
@@ -302,6 +305,7 @@ BTML_FUNCTION(btml_feature_sql) {
     BackendContext context;
     const Plan plan = parse_plan(json_text(arguments.datum(0, "plan")), context);
     const Source source = Source::of_rows(arguments.string(1, "source"));
+    require_unique_keys(plan, context);
     return text_datum(feature_sql_over(plan, source, context));
 }
 

@@ -1,5 +1,6 @@
 #include "pg/features_catalogue.hpp"
 
+#include "core/features/sql_names.hpp"
 #include "pg/bridge/nodes.hpp"
 
 #include <map>
@@ -223,6 +224,34 @@ std::vector<int> read_catalogue(const Source& source, const std::vector<std::str
     reader.read_columns();
     reader.read_unique_keys();
     return numbers;
+}
+
+void require_unique_keys(const Plan& plan, RunContext& context) {
+    std::string joined;
+    for (const features::Relation& relation : plan.relations) {
+        if (!relation.unique) continue;
+        std::string columns;
+        for (const KeyPair& pair : relation.key) columns += (columns.empty() ? "" : ", ") + literal(pair.column);
+        const std::string table =
+            (relation.schema.empty() ? "" : quoted(relation.schema) + ".") + quoted(relation.table);
+        joined += (joined.empty() ? "(" : ", (") + literal(relation.name) + ", " + literal(table) + ", ARRAY[" +
+                  columns + "])";
+    }
+    if (joined.empty()) return;
+    const std::vector<TextRow> lost = text_rows(
+        "SELECT r.name, r.tab FROM (VALUES " + joined +
+            ") AS r(name, tab, keys) "
+            "WHERE pg_catalog.to_regclass(r.tab) IS NOT NULL AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
+            "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND i.indisunique AND i.indisvalid AND i.indimmediate "
+            "AND i.indpred IS NULL AND i.indexprs IS NULL AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
+            "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
+            "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
+        context);
+    if (lost.empty()) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("relation \"%s\" of the plan joins by a key that is not unique in %s", lost[0][0].c_str(),
+                       lost[0][1].c_str()),
+                "It would repeat predictions.", "Make the key unique again, or make a new plan.");
 }
 
 } // namespace btml::pg

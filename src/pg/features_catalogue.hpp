@@ -21,4 +21,7 @@ features::TimeType time_type_of(Oid type);
 std::vector<int> read_catalogue(const Source& source, const std::vector<std::string>& named,
                                 features::CandidateRequest& request, RunContext& context);
 
+// Error invalid_argument where a table has lost the key by which a plan joins one row a thing.
+void require_unique_keys(const features::Plan& plan, RunContext& context);
+
 } // namespace btml::pg

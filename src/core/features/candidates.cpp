@@ -230,10 +230,10 @@ class CandidateSearch {
         offered_.insert(name);
         const RelationRequest* const word = word_on(name);
         if (word && word->left_out) return;
-        if (plan_.relations.size() == max_relations)
-            throw Error(ErrorCode::limit_exceeded,
-                        format("foreign keys lead to more than %zu relations", max_relations), "",
-                        "Take a smaller max_depth, leave relations out by false, or name those that are wanted.");
+        if (plan_.relations.size() == max_found_relations) {
+            remarks_.is_cut = true;
+            return;
+        }
         if (!may_read(of, relation)) return add_once(remarks_.unread, of.name);
         relation.name = name;
         if (word) found.columns = word->columns;

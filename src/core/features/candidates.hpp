@@ -68,15 +68,19 @@ struct CandidateRequest {
     std::function<TextValues(int table, const std::string& column, const std::string& time)> text_values;
 };
 
+// How many relations are taken of those that foreign keys lead to: the nearest.
+inline constexpr size_t max_found_relations = 100;
+
 // What a user should know of a plan.
 struct PlanRemarks {
     std::vector<std::string> timeless = {};   // relations that count whole
     std::vector<std::string> many_times = {}; // tables that were left out, as nobody said which of their times it is
     std::vector<std::string> unread = {};     // tables that were left out, as their key or time may not be read
+    bool is_cut = false;                      // foreign keys lead to more relations than are taken
 };
 
 // Returns a plan of all candidates, in an order that only names decide. Errors invalid_argument, undefined_column,
-// wrong_type where relations are named, limit_exceeded beyond max_relations.
+// wrong_type where relations are named.
 Plan candidate_plan(const CandidateRequest& request, PlanRemarks& remarks);
 
 } // namespace btml::features

@@ -140,7 +140,7 @@ TEST(Plan, TakesMembersInAnyOrder) {
         "definition": {"whatever": [1, 2]}, "gain": 0.25}], "relations": [{"time": "at", "time_type": "date", "table": "call",
         "key": {"who": "id"}, "name": "calls"}], "as_of": "day"} )");
     ASSERT_EQ(plan.features.size(), 1U);
-    EXPECT_EQ(plan.words(plan.features[0]), "number of rows of calls in the 1 day before day");
+    EXPECT_EQ(plan.words(plan.features[0]), "number of rows of calls in the day before day");
     EXPECT_EQ(plan.path(0), "source -> id -> calls");
     EXPECT_EQ(plan.features[0].gain, 0.25);
     EXPECT_FALSE(plan.inclusive);

@@ -59,7 +59,9 @@ class RandomPlan {
             return;
         else
             feature.column = new_name_();
-        if (feature.aggregate == Aggregate::share && feature.type == ColumnType::text) feature.value = new_name_();
+        const bool compares = feature.aggregate == Aggregate::share || feature.aggregate == Aggregate::matches;
+        if (compares && feature.type == ColumnType::text) feature.value = new_name_();
+        if (feature.aggregate == Aggregate::matches && feature.type == ColumnType::boolean) feature.value = "false";
         if (facts.windowed && has_time && !plan_.as_of.empty() && below(2) == 0) feature.window = new_name_();
         if (below(2) == 0) feature.gain = below(1000) / 7.0;
         plan_.features.push_back(std::move(feature));
