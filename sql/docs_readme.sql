@@ -1,6 +1,8 @@
 -- The quickstart of README.md.
 \set QUIET on
 \i test/data/baseball/load.sql
+CREATE SCHEMA readme;
+SET search_path = readme, public;
 \i test/data/energy.sql
 RESET client_min_messages;
 \set ON_ERROR_STOP off

@@ -4,6 +4,8 @@
 SET jit = off;
 SET timezone = 'Pacific/Auckland';
 SET datestyle = 'SQL, DMY';
+CREATE SCHEMA supplier;
+SET search_path = supplier, public;
 \set customers 400
 \i test/data/energy.sql
 SET datestyle = 'ISO';
