@@ -1,5 +1,7 @@
 -- The supplier of energy of test/data is the same everywhere, and has traces of whoever leaves that features must not see.
 
+CREATE SCHEMA features_energy;
+SET search_path = features_energy, public;
 -- Compiling takes longer than computing.
 SET jit = off;
 SET timezone = 'Pacific/Auckland';
@@ -58,3 +60,4 @@ SELECT count(*) > 3000 AS many, bool_and(md5(f::text) = md5) AS same FROM known_
 -- What was there before does.
 DELETE FROM call WHERE called_at >= '2023-05-20';
 SELECT count(*) FILTER (WHERE md5(f::text) <> md5) > 0 AS another FROM known_then JOIN all_features AS f USING (customer_id, as_of);
+DROP SCHEMA features_energy CASCADE;

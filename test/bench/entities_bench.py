@@ -302,8 +302,8 @@ class PlainSql:
         return {"count": count, "distinct": f"(count(DISTINCT {x}){chosen})", "since_first": f"{now} - min({days}){chosen}",
                 "since_last": f"{now} - max({days}){chosen}", "last": place(1), "previous": place(2),
                 "mean_gap": f"(max({days}){chosen} - min({days}){chosen}) / nullif({count} - 1, 0)",
-                "slope": f"regr_slope(({x})::float8, {days}){chosen}", "change": f"{place(1)} - {place(1, 'ASC')}",
-                }[feature["aggregate"]]
+                "slope": f"86400 * regr_slope(({x})::float8, extract(epoch FROM {at} - {self.as_of})::float8){chosen}",
+                "change": f"{place(1)} - {place(1, 'ASC')}"}[feature["aggregate"]]
 
     def last_key(self, first):
         """A join that has the last values of the key that rows go by."""
