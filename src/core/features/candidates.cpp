@@ -151,9 +151,21 @@ class CandidateSearch {
 
     void follow_foreign_keys() {
         enter();
-        for (size_t i = 0; i < plan_.relations.size(); i++)
+        for (size_t i = 0; i < plan_.relations.size(); i++) {
             for (size_t key = 0; key < request_.foreign_keys.size(); key++)
                 step(static_cast<int>(i), static_cast<int>(key));
+            step_by_last(static_cast<int>(i));
+        }
+    }
+
+    // Goes on from the last of many rows to what it refers to.
+    void step_by_last(int relation) {
+        if (plan_.at(relation).unique || !plan_.has_time(relation)) return;
+        const Found from = found_[static_cast<size_t>(relation)];
+        for (size_t i = 0; i < request_.foreign_keys.size(); i++)
+            if (const ForeignKey& up = request_.foreign_keys[i];
+                up.table == from.table && static_cast<int>(i) != from.by)
+                add_children_of_last(relation, up, from.depth + 1);
     }
 
     // Adds the tables whose keys the source's columns are, and the rows that refer to the source's own table.
@@ -240,13 +252,7 @@ class CandidateSearch {
         check_columns(of, name, found.columns);
         if (!set_time(of, word ? word->time : std::nullopt, relation)) return;
         relation.name = relation_names_.unused(name);
-        const int depth = found.depth, by = found.by;
         add(std::move(relation), std::move(found));
-        const int added = static_cast<int>(plan_.relations.size()) - 1;
-        if (plan_.relations.back().unique || !plan_.has_time(added)) return;
-        for (size_t i = 0; i < request_.foreign_keys.size(); i++)
-            if (const ForeignKey& up = request_.foreign_keys[i]; up.table == number && static_cast<int>(i) != by)
-                add_children_of_last(added, up, depth + 1);
     }
 
     // Says whether the same rows are reached by the same values already.
