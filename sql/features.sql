@@ -216,3 +216,16 @@ SELECT btml.feature_sql(p, 'SELECT *, 1 AS btml_row FROM task') FROM plan;
 SELECT btml.feature_sql(p, 'task; DROP TABLE task') FROM plan;
 SELECT btml.feature_sql(p, 'SELECT customer, as_of FROM task; DROP TABLE task') FROM plan;
 SELECT * FROM btml.feature_list(NULL);
+
+-- Of rows of one time a column's greatest value is its last, whatever other columns the plan has; keys of many digits are told apart.
+CREATE TABLE thing (id bigint PRIMARY KEY);
+CREATE TABLE tied (thing bigint REFERENCES thing, a int, b int, item bigint REFERENCES thing, at date);
+INSERT INTO thing SELECT 4611686018427387904 + i FROM generate_series(0, 9) i;
+INSERT INTO tied SELECT 4611686018427387904, i, 9 - i, 4611686018427387904 + i, '2024-01-01' FROM generate_series(0, 9) i;
+CREATE TABLE asked (thing bigint REFERENCES thing, as_of date);
+INSERT INTO asked VALUES (4611686018427387904, '2024-02-01'), (4611686018427387904, 'infinity');
+CREATE TABLE tied_plan AS SELECT btml.relational_features('asked', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"tied": {"table": "tied", "key": {"thing": "thing"}}}') AS p;
+SELECT btml.feature_sql(p, 'asked') AS q FROM tied_plan \gset
+SELECT as_of, tied_a_last, tied_b_last, tied_b_previous, tied_item_distinct, tied_since_last FROM (:q) f ORDER BY as_of;
+SELECT name FROM btml.feature_list(btml.relational_features('SELECT thing FROM asked')) LIMIT 1;

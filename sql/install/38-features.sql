@@ -31,7 +31,7 @@ CREATE FUNCTION btml.history_features("at" timestamp, since timestamp[], x float
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT WINDOW AS 'MODULE_PATHNAME', 'btml_history_features';
 COMMENT ON FUNCTION btml.history_features(timestamp, timestamp[], float8[], text[]) IS
 'what the SELECT of btml.feature_sql computes: in the order of times, a row of a thing has numbers x and no since and gets NULL; a
-prediction has since, where each window begins, and gets a number for each of the features, as in "mean 2 1": aggregate, number
+prediction has since, where each window begins, and gets a number for each of the features, a constant, as in "mean 2 1": aggregate, number
 of x, window; of all rows before it in the partition; error 22023 for rows that are not ordered by their times';
 
 CREATE FUNCTION btml.history_last("at" timestamp, since timestamp[], t text[]) RETURNS text[]

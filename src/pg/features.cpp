@@ -20,7 +20,8 @@ namespace {
 
 constexpr uint64_t min_target_rows = 20;
 constexpr char relations_hint[] =
-    R"(It is an object by name of relation, as in {"calls": {"table": "call", "key": {"customer_id": "customer_id"}, "time": "at"}}.)";
+    R"(relations is an object by name of relation, as in {"calls": {"table": "call", "key": {"customer_id": "customer_id"}}}.)";
+constexpr char no_key_hint[] = "Give the source's table a foreign key to the table of the thing, or name relations.";
 
 // "1 month 2 days 3 hours", which reads back as the interval whatever the session's style is.
 std::string interval_text(const Interval& interval) {
@@ -38,6 +39,26 @@ std::string interval_text(const Interval& interval) {
     add(interval.time % minute / second, "second");
     add(interval.time % second, "microsecond");
     return text;
+}
+
+// Error invalid_argument unless the interval is positive in all its parts.
+void require_positive(const Interval& interval, const std::string& text) {
+    if (interval.month >= 0 && interval.day >= 0 && interval.time >= 0 && !interval_text(interval).empty()) return;
+    throw Error(ErrorCode::invalid_argument, "windows must be positive intervals, or NULL for all rows",
+                interval_text(interval).empty() ? "One is empty." : "One is \"" + text + "\".");
+}
+
+// Checks the windows of a plan that may come from anywhere.
+void check_windows(const Plan& plan) {
+    for (const Definition& feature : plan.features) {
+        if (feature.window.empty()) continue;
+        const char* const text = feature.window.c_str();
+        const Interval* const interval = pg_call([=] {
+            return DatumGetIntervalP(DirectFunctionCall3(interval_in, CStringGetDatum(text),
+                                                         ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+        });
+        require_positive(*interval, feature.window);
+    }
 }
 
 // Returns the windows as texts, each once; "" for NULL, which is all rows.
@@ -62,9 +83,7 @@ std::vector<std::string> read_windows(const NamedArguments& arguments) {
         if (!elements.nulls[i]) {
             const Interval& interval = *DatumGetIntervalP(elements.values[i]);
             window = interval_text(interval);
-            if (interval.month < 0 || interval.day < 0 || interval.time < 0 || window.empty())
-                throw Error(ErrorCode::invalid_argument, "windows must be positive intervals, or NULL for all rows",
-                            window.empty() ? "One is empty." : "One is \"" + window + "\".");
+            require_positive(interval, window);
         }
         if (std::find(windows.begin(), windows.end(), window) == windows.end()) windows.push_back(window);
     }
@@ -93,6 +112,12 @@ std::vector<std::string> texts_of(const JsonOption& option, const std::string& r
     return texts;
 }
 
+void read_key(const JsonOption& option, RelationRequest& request) {
+    if (!option.is_nested) refuse_relation(request.name, "has a key that is no object");
+    for (const JsonOption& pair : json_options(option.text, "a key", relations_hint))
+        request.key.push_back({pair.name, pair.text});
+}
+
 NamedRelation read_relation(const JsonOption& given) {
     NamedRelation relation{.request = {.name = given.name}};
     RelationRequest& request = relation.request;
@@ -108,13 +133,14 @@ NamedRelation read_relation(const JsonOption& given) {
         else if (option.name == "of")
             request.of = option.text;
         else if (option.name == "key")
-            for (const JsonOption& pair : json_options(option.is_nested ? option.text : "[]", "a key", relations_hint))
-                request.key.push_back({pair.name, pair.text});
+            read_key(option, request);
         else if (option.name == "time")
             request.time = option.is_null ? "" : option.text;
         else if (option.name == "columns")
             request.columns = texts_of(option, given.name);
-        else if (option.name == "last" && option.boolean)
+        else if (option.name == "last" && !option.boolean)
+            refuse_relation(given.name, "has a \"last\" that is neither true nor false");
+        else if (option.name == "last")
             request.last = *option.boolean;
         else
             refuse_relation(given.name,
@@ -152,7 +178,7 @@ std::vector<NamedRelation> read_relations(const NamedArguments& arguments) {
     return in_order(std::move(relations));
 }
 
-// border: of the rows that count, what their time is less than; empty for all.
+// border: a condition that the rows which count meet; empty where all do.
 TextValues text_values(const CatalogueTable& table, const std::string& column, const std::string& border,
                        RunContext& context) {
     constexpr int most = 3;
@@ -181,12 +207,13 @@ void tell(const PlanRemarks& remarks) {
     if (!remarks.timeless.empty())
         notice("relations without a time count whole: " + listed(remarks.timeless),
                "Their rows may know what came after the time of a prediction.",
-               "Name their time, as in relations => '{\"" + remarks.timeless.front() +
-                   "\": {\"time\": \"created_at\"}}', or leave them out by false.");
-    if (!remarks.many_times.empty())
-        notice("tables with several dates or timestamps are left out: " + listed(remarks.many_times), "",
-               "Name the one that says since when a row is known, as in relations => '{\"" +
-                   remarks.many_times.front() + "\": {\"time\": \"created_at\"}}'.");
+               "Name their time, leave them out, or say that it is meant, as in relations => '{\"" +
+                   remarks.timeless.front() + "\": {\"time\": null}}'.");
+    for (const ManyTimes& left_out : remarks.many_times)
+        notice("relation \"" + left_out.relation + "\" is left out, as it has several times: " + left_out.columns,
+               "What lies behind it is left out, too.",
+               "Name the one that says since when a row is known, as in relations => '{\"" + left_out.relation +
+                   "\": {\"time\": \"" + left_out.column + "\"}}'.");
     if (remarks.is_cut)
         notice(format("foreign keys lead to more than %zu relations, the nearest are taken", max_found_relations), "",
                "Take a smaller max_depth, leave relations out by false, or name those that are wanted.");
@@ -221,10 +248,11 @@ void check_rows(const Source& source, const std::string& as_of, const std::optio
                     format("holdout \"%s\" is true in %s row", holdout->c_str(), held == 0 ? "no" : "every"));
 }
 
-// The greatest as_of as text; what comes after it does not say which features there are.
+// Returns the greatest as_of in seconds since 1970, as text: rows after it must not choose the features.
 std::string last_time(const Source& source, const std::string& as_of, RunContext& context) {
     if (as_of.empty()) return "";
-    return text_rows("SELECT max(" + quoted(as_of) + ")::text FROM (\n" + source.analysis().text + "\n) AS source",
+    return text_rows("SELECT extract(epoch FROM max(" + quoted(as_of) + "))::text FROM (\n" + source.analysis().text +
+                         "\n) AS source",
                      context)
         .front()
         .front();
@@ -247,7 +275,7 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
     request.windows = read_windows(arguments);
     if (!request.as_of.empty()) {
         const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(request.as_of))];
-        request.as_of_type = time_type_of(as_of.type);
+        request.as_of_type = require_time(as_of);
     }
     std::vector<NamedRelation> named = read_relations(arguments);
     std::vector<std::string> tables;
@@ -259,7 +287,10 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
     }
     const std::string last = last_time(source, request.as_of, context);
     request.text_values = [&](int table, const std::string& column, const std::string& time) {
-        const std::string border = time.empty() || last.empty() ? "" : " AND " + quoted(time) + " < " + literal(last);
+        std::string border;
+        if (!time.empty() && !last.empty())
+            border = " AND extract(epoch FROM " + quoted(time) + (options.inclusive ? ") <= " : ") < ") +
+                     literal(last) + "::numeric";
         return text_values(request.tables[static_cast<size_t>(table)], column, border, context);
     };
     PlanRemarks remarks;
@@ -268,12 +299,22 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
     return plan;
 }
 
+// Names that features are chosen with are not the source's.
+void require_own_names(const Source& source) {
+    for (const Source::Column& column : source.columns())
+        if (column.name.starts_with("btml_"))
+            throw Error(
+                ErrorCode::invalid_argument,
+                format("source has a column \"%s\", names that begin with btml_ are taken", column.name.c_str()), "",
+                "Give it another name.");
+}
+
 [[noreturn]] void refuse_empty(const NamedArguments& arguments) {
-    throw Error(ErrorCode::invalid_argument, "no table of rows is found for the source",
-                arguments.is_null("relations")
-                    ? "No foreign key leads from the source's columns to a table that may be read."
-                    : "",
-                relations_hint);
+    const bool is_found = arguments.is_null("relations");
+    throw Error(ErrorCode::invalid_argument, "no features are found for the source",
+                is_found ? "No foreign key leads from the source's columns to a table that may be read."
+                         : "No column of the relations is of use.",
+                is_found ? no_key_hint : "");
 }
 
 } // namespace
@@ -291,11 +332,18 @@ BTML_FUNCTION(btml_relational_features) {
                                      holdout = arguments.optional_column("holdout");
     if (target) source.column(*target);
     if (holdout) require_boolean(source.columns()[static_cast<size_t>(source.column(*holdout))], "holdout");
+    require_own_names(source);
     Plan plan = find_candidates(arguments, source, options, context);
     if (plan.features.empty()) refuse_empty(arguments);
+    if (plan.as_of.empty() && std::any_of(plan.relations.begin(), plan.relations.end(),
+                                          [](const features::Relation& relation) { return !relation.time.empty(); }))
+        notice("without as_of all rows count, those after the time of a prediction, too", "",
+               "Name the source's column of times as as_of.");
     feature_sql_over(Plan{.as_of = plan.as_of, .relations = plan.relations}, source, context);
     check_rows(source, plan.as_of, target, holdout, context);
     if (target) select_features(plan, {source, *target, holdout, options}, context);
+    if (plan.features.empty())
+        notice("no feature tells more of the target than the source's own columns", "", "The plan is empty.");
     return plan_datum(plan, context);
 }
 
@@ -305,6 +353,7 @@ BTML_FUNCTION(btml_feature_sql) {
     BackendContext context;
     const Plan plan = parse_plan(json_text(arguments.datum(0, "plan")), context);
     const Source source = Source::of_rows(arguments.string(1, "source"));
+    check_windows(plan);
     require_unique_keys(plan, context);
     return text_datum(feature_sql_over(plan, source, context));
 }

@@ -64,6 +64,7 @@ class CatalogueReader {
         const std::vector<Origin> origins = origins_of(source);
         for (size_t i = 0; i < origins.size(); i++) {
             SourceColumn column{.name = source.columns()[i].name};
+            column.type = feature_column_type(source.columns()[i].type);
             if (const Origin origin = origins[i]; origin.table != InvalidOid && origin.column > 0) {
                 column.table = number_of(origin.table);
                 column.table_column = column_name(origin);

@@ -155,11 +155,15 @@ Datum numbers_with_nulls(std::span<const double> numbers) {
 struct TextState {
     struct Last {
         bool is_known = false;
+        int64_t time = 0;
         std::string text = {};
     };
 
-    void add(size_t i, std::string_view text) {
+    // Of texts of one time the greatest is the last.
+    void add(size_t i, int64_t time, std::string_view text) {
         if (i >= last.size()) last.resize(i + 1);
+        if (last[i].is_known && last[i].time == time && text < last[i].text) return;
+        last[i].time = time;
         if (text.size() > last[i].text.capacity()) held.grow(text.size() - last[i].text.capacity());
         last[i].text = text;
         last[i].is_known = true;
@@ -235,7 +239,7 @@ BTML_FUNCTION(btml_history_last) {
     if (row.nulls[2]) return no_datum(fcinfo);
     size_t i = 0;
     each_text(row.arrays[2], "t", [&](std::optional<std::string_view> text) {
-        if (text) state.add(i, *text);
+        if (text) state.add(i, row.time, *text);
         i++;
     });
     return no_datum(fcinfo);

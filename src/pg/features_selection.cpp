@@ -94,12 +94,13 @@ class FeatureSelection {
         for (const std::string& name : key_columns()) keys += ", " + quoted(name);
         for (const Source::Column& column : request_.source.columns())
             if (column.name != request_.holdout) columns += "sample." + quoted(column.name) + ", ";
-        std::string sql = "WITH hashed AS (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys + "), " +
-                          std::to_string(request_.options.seed) + ") AS btml_hash FROM (\n" +
-                          request_.source.analysis().text + "\n) AS source WHERE " + quoted(request_.target) +
-                          " IS NOT NULL), sample AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY btml_hash) AS "
-                          "btml_place FROM hashed ORDER BY btml_hash LIMIT " +
-                          std::to_string(sample_rows) + ")";
+        std::string sql =
+            "WITH hashed AS (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys + "), " +
+            std::to_string(request_.options.seed) + ") AS btml_hash, source::text COLLATE \"C\" AS btml_text FROM (\n" +
+            request_.source.analysis().text + "\n) AS source WHERE " + quoted(request_.target) +
+            " IS NOT NULL), sample AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY btml_hash, btml_text) AS "
+            "btml_place FROM hashed ORDER BY btml_hash, btml_text LIMIT " +
+            std::to_string(sample_rows) + ")";
         const std::string by_hash = "sample.btml_place % 5 = 0", as_of = quoted(plan_.as_of);
         if (request_.holdout)
             return sql + " SELECT " + columns + "sample." + quoted(*request_.holdout) + " AS " + holdout_column +
@@ -117,7 +118,8 @@ class FeatureSelection {
         std::string names;
         const std::set<std::string> keys = key_columns();
         for (const Source::Column& column : request_.source.columns())
-            if (column.name != request_.target && column.name != request_.holdout && !keys.contains(column.name))
+            if (column.name != request_.target && column.name != request_.holdout && !keys.contains(column.name) &&
+                feature_column_type(column.type))
                 names += literal(column.name) + ", ";
         for (const Definition& feature : tried) names += literal(feature.name) + ", ";
         names.resize(names.size() - 2);
@@ -187,16 +189,19 @@ class FeatureSelection {
 
 } // namespace
 
+TimeType require_time(const Source::Column& as_of) {
+    if (const TimeType type = time_type_of(as_of.type); type != TimeType::none) return type;
+    throw Error(ErrorCode::wrong_type, format("as_of \"%s\" has type %s, not date, timestamp or timestamptz",
+                                              as_of.name.c_str(), type_name(as_of.type)));
+}
+
 std::string feature_sql_over(const Plan& plan, const Source& source, RunContext& context) {
     PredictionSource text{.sql = source.analysis().text, .columns = {}};
     source.require_distinct_names();
     for (const Source::Column& column : source.columns()) text.columns.push_back(column.name);
     if (!plan.as_of.empty()) {
         const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(plan.as_of))];
-        text.as_of = time_type_of(as_of.type);
-        if (text.as_of == TimeType::none)
-            throw Error(ErrorCode::wrong_type, format("as_of \"%s\" has type %s, not date, timestamp or timestamptz",
-                                                      plan.as_of.c_str(), type_name(as_of.type)));
+        text.as_of = require_time(as_of);
     }
     for (const Relation& relation : plan.relations)
         if (relation.of == source_number)

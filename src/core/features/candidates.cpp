@@ -9,7 +9,6 @@ namespace {
 
 // Texts with more values than these are names of things rather than kinds.
 constexpr uint64_t max_kinds = 255;
-constexpr size_t max_name_bytes = 63;
 
 bool has_pair_column(const std::vector<KeyPair>& pairs, std::string_view column, std::string KeyPair::*side) {
     return std::any_of(pairs.begin(), pairs.end(), [&](const KeyPair& pair) { return pair.*side == column; });
@@ -97,7 +96,10 @@ class CandidateSearch {
     }
 
   private:
+    // Says whether rows count whatever their time is, and nobody wants it so.
     bool counts_whole(int relation) const {
+        const RelationRequest* const word = word_on(plan_.at(relation).name);
+        if (plan_.as_of.empty() || (word && word->time == "")) return false;
         return plan_.rows_of(relation) == relation ? !plan_.has_time(relation) : plan_.at(relation).time.empty();
     }
 
@@ -125,7 +127,8 @@ class CandidateSearch {
             if (offered_.contains(word.name)) continue;
             const std::string nearest = nearest_name(word.name, names);
             throw Error(ErrorCode::invalid_argument,
-                        format("relation \"%s\" is none that foreign keys lead to", word.name.c_str()), "",
+                        format("relation \"%s\" is none that foreign keys lead to", word.name.c_str()),
+                        names.empty() ? "" : "They lead to " + quoted_list(names) + ".",
                         nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
         }
     }
@@ -300,23 +303,32 @@ class CandidateSearch {
             if (time && time->type != ColumnType::time)
                 throw Error(ErrorCode::wrong_type, format("time \"%s\" of relation \"%s\" is no date or timestamp",
                                                           named->c_str(), relation.name.c_str()));
-        } else if (of.has_unread_time && !relation.unique) {
+        } else if (of.has_unread_time && (!relation.unique || times == 0)) {
             add_once(remarks_.unread, of.name);
             return false;
         } else if (times > 1 && !relation.unique) {
-            add_once(remarks_.many_times, of.name);
+            ManyTimes remark{relation.name, {}, {}};
+            for (const TableColumn& column : of.columns) {
+                if (column.type != ColumnType::time) continue;
+                if (remark.column.empty()) remark.column = column.name;
+                remark.columns += (remark.columns.empty() ? "" : ", ") + column.name;
+            }
+            remarks_.many_times.push_back(std::move(remark));
             return false;
         } else if (times > 1)
             time = nullptr;
         if (!time) return true;
         const bool is_zoned = time->time_type == TimeType::timestamptz;
         if (!request_.as_of.empty() && is_zoned != (request_.as_of_type == TimeType::timestamptz))
-            throw Error(ErrorCode::wrong_type,
-                        format("as_of \"%s\" has type %s, and time \"%s\" of relation \"%s\" has type %s",
-                               request_.as_of.c_str(), time_type_names[static_cast<size_t>(request_.as_of_type)],
-                               time->name.c_str(), relation.name.c_str(),
-                               time_type_names[static_cast<size_t>(time->time_type)]),
-                        "", "Cast as_of in the source, as in as_of::timestamptz.");
+            throw Error(
+                ErrorCode::wrong_type,
+                format("as_of \"%s\" has type %s, and time \"%s\" of relation \"%s\" has type %s",
+                       request_.as_of.c_str(), time_type_names[static_cast<size_t>(request_.as_of_type)],
+                       time->name.c_str(), relation.name.c_str(),
+                       time_type_names[static_cast<size_t>(time->time_type)]),
+                "",
+                format("Cast as_of in the source, as in as_of::%s, or leave relations of other times out by false.",
+                       is_zoned ? "timestamptz" : "timestamp"));
         relation.time = time->name;
         relation.time_type = time->time_type;
         return true;
@@ -346,10 +358,11 @@ class CandidateSearch {
                         "", hint);
         };
         if (named.table < 0)
-            fail("has no \"table\"", "Relations that are named need a table and a key, or none of them does.");
+            fail("has no \"table\"",
+                 "Where one relation has a table and a key, all must: they replace what foreign keys find.");
         if (relation_names_.has(named.name)) fail("has a name that is taken", "Give it another name.");
         const CatalogueTable& of = table(named.table);
-        Relation relation{.name = named.name, .of = source_number, .key = named.key, .last = named.last};
+        Relation relation{.name = named.name, .of = source_number, .key = named.key};
         std::vector<std::string> before;
         for (size_t i = 0; i < plan_.relations.size(); i++) {
             before.push_back(plan_.relations[i].name);
@@ -359,7 +372,9 @@ class CandidateSearch {
             fail("is of \"" + named.of + "\", which is no relation before it",
                  before.empty() ? "" : "Relations before it are " + quoted_list(before) + ".");
         for (const KeyPair& pair : relation.key) check_key_column(named, relation, pair);
-        relation.unique = !named.last && is_unique(of, relation.key);
+        // What a row refers to is joined to each row, the last one included.
+        relation.unique = is_unique(of, relation.key);
+        relation.last = named.last && !relation.unique;
         if (!named.time && of.has_unread_time && !relation.unique)
             fail("has a time that you may not read", "Where its rows count whole, say so by \"time\": null.");
         if (!set_time(of, named.time, relation)) {
@@ -371,16 +386,29 @@ class CandidateSearch {
         add(std::move(relation), {.table = named.table, .columns = named.columns});
     }
 
+    // Refuses a text that is to equal a number, and the like.
+    void check_key_type(const RelationRequest& named, const KeyPair& pair, std::optional<ColumnType> of_type) const {
+        const std::optional<ColumnType> type = table(named.table).find(pair.column)->type;
+        if (!type || !of_type || *type == *of_type) return;
+        throw Error(ErrorCode::wrong_type,
+                    format("key \"%s\" of relation \"%s\" is a %s, \"%s\" is a %s", pair.column.c_str(),
+                           named.name.c_str(), column_type_names[static_cast<size_t>(*type)], pair.of_column.c_str(),
+                           column_type_names[static_cast<size_t>(*of_type)]),
+                    "", "Cast one of them, in the source or in a view.");
+    }
+
     void check_key_column(const RelationRequest& named, const Relation& relation, const KeyPair& pair) const {
         if (!table(named.table).find(pair.column)) refuse_column(table(named.table), named.name, pair.column);
         if (relation.of != source_number) {
-            if (!table_of(relation.of).find(pair.of_column))
-                refuse_column(table_of(relation.of), named.of, pair.of_column);
-            return;
+            const TableColumn* const column = table_of(relation.of).find(pair.of_column);
+            if (!column) refuse_column(table_of(relation.of), named.of, pair.of_column);
+            return check_key_type(named, pair, column->type);
         }
         std::vector<std::string> names;
-        for (const SourceColumn& column : request_.source) names.push_back(column.name);
-        if (std::find(names.begin(), names.end(), pair.of_column) != names.end()) return;
+        for (const SourceColumn& column : request_.source) {
+            names.push_back(column.name);
+            if (column.name == pair.of_column) return check_key_type(named, pair, column.type);
+        }
         const std::string nearest = nearest_name(pair.of_column, names);
         throw Error(ErrorCode::undefined_column,
                     format("source has no column \"%s\", the key of relation \"%s\"", pair.of_column.c_str(),

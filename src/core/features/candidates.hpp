@@ -34,6 +34,7 @@ struct SourceColumn {
     std::string name;
     int table = -1; // what it is a column of, and its name there; −1: of no table
     std::string table_column = {};
+    std::optional<ColumnType> type = {};
 };
 
 // A relation as somebody names it, or a word on one that foreign keys lead to.
@@ -71,12 +72,18 @@ struct CandidateRequest {
 // How many relations are taken of those that foreign keys lead to: the nearest.
 inline constexpr size_t max_found_relations = 100;
 
+// A relation, its times with commas between, and one of them.
+struct ManyTimes {
+    std::string relation, columns, column;
+};
+
 // What a user should know of a plan.
 struct PlanRemarks {
-    std::vector<std::string> timeless = {};   // relations that count whole
-    std::vector<std::string> many_times = {}; // tables that were left out, as nobody said which of their times it is
-    std::vector<std::string> unread = {};     // tables that were left out, as their key or time may not be read
-    bool is_cut = false;                      // foreign keys lead to more relations than are taken
+    std::vector<std::string> timeless = {}; // relations that count whole
+    // Relations that were left out, as nobody said which of their times it is.
+    std::vector<ManyTimes> many_times = {};
+    std::vector<std::string> unread = {}; // tables that were left out, as their key or time may not be read
+    bool is_cut = false;                  // foreign keys lead to more relations than are taken
 };
 
 // Returns a plan of all candidates, in an order that only names decide. Errors invalid_argument, undefined_column,

@@ -136,7 +136,9 @@ class FeatureQuery {
         const bool of_text = feature.type == ColumnType::text;
         if (of_text && feature.aggregate != Aggregate::distinct)
             return "(" + of + "::text = " + literal(feature.value) + ")::int";
-        if (of_text) return "hashtextextended(" + of + "::text, 0)";
+        if (of_text) return "pg_catalog.hashtextextended(" + of + "::text, 0::bigint)";
+        if (feature.aggregate == Aggregate::distinct) // A hash, as a bigint may have more digits than a float8.
+            return "pg_catalog.hash_numeric_extended(" + of + "::numeric, 0::bigint)";
         if (feature.value == "false") return "(NOT " + of + ")::int";
         return feature.type == ColumnType::boolean ? of + "::int" : of;
     }
@@ -178,17 +180,27 @@ class FeatureQuery {
         }
         RowSet& set = used(plan_.rows_of(by.of));
         join_to(set, by.of);
-        for (const KeyPair& pair : by.key) number_in(set.texts, last_key(by, pair));
+        number_in(set.texts, last_key(by));
     }
 
-    // The key's values of a row that has all of them.
-    std::string last_key(const Relation& by, const KeyPair& wanted) const {
-        const std::string value = column(by.of, wanted.of_column) + "::text";
-        if (by.key.size() == 1) return known(by.of, value);
+    // The columns as one text, whose parts come from one row.
+    static std::string key_text(const std::vector<std::string>& columns) {
+        if (columns.size() == 1) return columns.front() + "::text";
         std::string all;
-        for (const KeyPair& pair : by.key)
-            all += (all.empty() ? "" : " AND ") + column(by.of, pair.of_column) + " IS NOT NULL";
-        return known(by.of, "CASE WHEN " + all + " THEN " + value + " END");
+        for (const std::string& part : columns) all += (all.empty() ? "" : ", ") + part;
+        return "ROW(" + all + ")::text";
+    }
+
+    // The key's values of a row that has all of them, as one text.
+    std::string last_key(const Relation& by) const {
+        std::vector<std::string> columns;
+        std::string known_all;
+        for (const KeyPair& pair : by.key) {
+            columns.push_back(column(by.of, pair.of_column));
+            known_all += (known_all.empty() ? "" : " AND ") + columns.back() + " IS NOT NULL";
+        }
+        if (columns.size() == 1) return known(by.of, key_text(columns));
+        return known(by.of, "CASE WHEN " + known_all + " THEN " + key_text(columns) + " END");
     }
 
     // A column of a relation that is joined to the source: the name that predictions have it by. No type: as it is.
@@ -198,8 +210,8 @@ class FeatureQuery {
         const bool is_time = type == ColumnType::time && !plan_.as_of.empty();
         std::string value = of;
         if (is_time)
-            value = "(extract(epoch FROM source." + name(plan_.as_of) + ") - extract(epoch FROM " + of +
-                    "))::float8 / 86400";
+            value = "nullif(extract(epoch FROM source." + name(plan_.as_of) + ") - extract(epoch FROM " + of +
+                    "), 'Infinity')::float8 / 86400";
         if (type == ColumnType::boolean) value += "::int";
         std::string condition;
         const auto require = [&](const std::string& time) {
@@ -260,7 +272,8 @@ class FeatureQuery {
     }
 
     void write_predictions() {
-        sql_ << "WITH prediction AS MATERIALIZED (\n  SELECT row_number() OVER () AS " << row_column << ", source.*";
+        sql_ << "WITH prediction AS MATERIALIZED (\n  SELECT pg_catalog.row_number() OVER () AS " << row_column
+             << ", source.*";
         for (size_t i = 0; i < predictions_.numbers.size(); i++)
             sql_ << ",\n    " << predictions_.numbers[i] << " AS " << prefix_ << i + 1;
         sql_ << "\n  FROM (\n" << source_.sql << "\n  ) AS source\n";
@@ -277,20 +290,18 @@ class FeatureQuery {
     Key key_of(int first) {
         const Relation& by = plan_.at(first);
         Key key;
-        for (const KeyPair& pair : by.key) {
-            const std::string own = column(first, pair.column);
-            if (by.last) {
-                const int rows = plan_.rows_of(by.of);
-                const size_t number = number_in(rows_[static_cast<size_t>(rows)].texts, last_key(by, pair));
-                key.values.push_back(name_of(rows) + format(".t[%zu]", number));
-                key.columns.push_back(own + "::text");
-                key.from = std::string("prediction JOIN ") + name_of(rows) + " USING (" + row_column + ")";
-                continue;
-            }
-            key.columns.push_back(own);
+        for (const KeyPair& pair : by.key) key.columns.push_back(column(first, pair.column));
+        if (by.last) {
+            const int rows = plan_.rows_of(by.of);
+            const size_t number = number_in(rows_[static_cast<size_t>(rows)].texts, last_key(by));
+            key.columns = {key_text(key.columns)};
+            key.values = {name_of(rows) + format(".t[%zu]", number)};
+            key.from = std::string("prediction JOIN ") + name_of(rows) + " USING (" + row_column + ")";
+            return key;
+        }
+        for (const KeyPair& pair : by.key)
             key.values.push_back(
                 "prediction." + (by.of == source_number ? name(pair.of_column) : looked_up(by.of, pair.of_column, {})));
-        }
         return key;
     }
 
@@ -298,7 +309,7 @@ class FeatureQuery {
     void write_rows(int relation) {
         const RowSet& set = rows_[static_cast<size_t>(relation)];
         const Key key = key_of(plan_.first_of(relation));
-        const bool has_texts = !set.texts.empty(), has_numbers = !set.numbers.empty();
+        const bool has_texts = !set.texts.empty();
         sql_ << ",\n" << name_of(relation) << " AS ( -- " << comment(plan_.path(relation)) << "\n";
         // PostgreSQL's planner knows by DISTINCT that each prediction is there once.
         sql_ << "  SELECT DISTINCT ON (" << row_column << ") " << row_column << ", x" << (has_texts ? ", t" : "")
@@ -317,8 +328,8 @@ class FeatureQuery {
         sql_ << "\n    ) AS history\n    WINDOW by_time AS (PARTITION BY ";
         for (size_t i = 0; i < key.values.size(); i++) sql_ << (i > 0 ? ", " : "") << format("k%zu", i + 1);
         sql_ << "\n      ORDER BY at, " << row_column
-             << (plan_.inclusive || plan_.as_of.empty() ? " NULLS FIRST" : " NULLS LAST") << (has_numbers ? ", x" : "")
-             << (has_texts ? ", t" : "") << ")\n  ) AS features\n  WHERE " << row_column << " IS NOT NULL\n)";
+             << (plan_.inclusive || plan_.as_of.empty() ? " NULLS FIRST" : " NULLS LAST")
+             << ")\n  ) AS features\n  WHERE " << row_column << " IS NOT NULL\n)";
     }
 
     void write_as_of(const Key& key, const RowSet& set) {

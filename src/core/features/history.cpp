@@ -52,6 +52,10 @@ RowSums joined(const RowSums& a, const RowSums& b) {
     return both;
 }
 
+double slope_of(const RowSums& sums) {
+    return sums.time_squares > 0 ? sums.products / sums.time_squares : null_number;
+}
+
 double missing_unless_number(double x) {
     return std::isnan(x) ? null_number : x;
 }
@@ -79,7 +83,7 @@ History::Column::Column(MemoryBudget& memory)
       marks(memory, what_rows) {}
 
 History::History(std::vector<Request> requests, MemoryBudget& memory)
-    : requests_(std::move(requests)), memory_(memory), times_(memory, what_rows) {
+    : requests_(std::move(requests)), memory_(memory), times_(memory, what_rows), waiting_(memory, what_rows) {
     for (const Request& request : requests_) {
         const auto columns = static_cast<size_t>(request.column + 1);
         if (summed_.size() < columns) summed_.resize(columns), distinct_.resize(columns);
@@ -90,6 +94,7 @@ History::History(std::vector<Request> requests, MemoryBudget& memory)
 
 void History::clear() {
     times_.resize(0);
+    waiting_.resize(0);
     timeless_ = 0;
     for (Column& column : columns_) {
         column.values.resize(0);
@@ -117,6 +122,27 @@ void History::add(int64_t time, std::span<const double> numbers) {
     if (numbers.size() != columns_.size())
         throw Error(ErrorCode::invalid_argument,
                     format("a row has %zu numbers, others have %zu", numbers.size(), columns_.size()));
+    if (time != waiting_time_) settle();
+    waiting_time_ = time;
+    waiting_.append(numbers);
+    if (numbers.empty()) append(time, nullptr);
+}
+
+// Takes the rows that wait in, each column in its own order, so that no column says which row of a time is the last.
+void History::settle() {
+    const size_t width = columns_.size(), count = width == 0 ? 0 : waiting_.size() / width;
+    for (size_t c = 0; c < width && count > 1; c++) {
+        sorted_.resize(count);
+        for (size_t row = 0; row < count; row++) sorted_[row] = waiting_[row * width + c];
+        std::sort(sorted_.begin(), sorted_.end(),
+                  [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; });
+        for (size_t row = 0; row < count; row++) waiting_[row * width + c] = sorted_[row];
+    }
+    for (size_t row = 0; row < count; row++) append(waiting_time_, &waiting_[row * width]);
+    waiting_.resize(0);
+}
+
+void History::append(int64_t time, const double* numbers) {
     times_.push_back(time);
     if (time == min_time) timeless_ = times_.size();
     for (size_t c = 0; c < columns_.size(); c++) {
@@ -235,6 +261,7 @@ void History::fill_windows(const Column& column) {
 }
 
 void History::features(int64_t time, std::span<const int64_t> since, std::span<double> result) {
+    settle();
     starts_.resize(since.size());
     by_start_.resize(since.size());
     windows_.resize(columns_.size());
@@ -272,8 +299,9 @@ double History::of_rows(const Request& request, int64_t time) const {
     if (start == rows()) return null_number;
     const double first = days(times_[start]), last = days(last_time());
     const auto gaps = static_cast<double>(rows() - start - 1);
-    const double now = days(time);
     if (request.aggregate == Aggregate::mean_gap) return gaps > 0 ? (last - first) / gaps : null_number;
+    if (time == std::numeric_limits<int64_t>::max()) return null_number;
+    const double now = days(time);
     return now - (request.aggregate == Aggregate::since_first ? first : last);
 }
 
@@ -300,7 +328,7 @@ double History::of_values(const Request& request, const RowSums& sums) const {
     case Aggregate::change:
         return value_of(sums.last) - value_of(before >= 0 ? before : sums.first);
     case Aggregate::slope:
-        return sums.time_squares > 0 ? sums.products / sums.time_squares : null_number;
+        return slope_of(start < timeless_ ? this->sums(column, timeless_, times_.size()) : sums);
     case Aggregate::last:
         return value_of(sums.last);
     case Aggregate::previous:

@@ -39,8 +39,9 @@ class History {
 
     // Forgets the rows: another thing comes.
     void clear();
-    // Adds a row, no earlier than those before it: its time in microseconds, min_time for one that is always past, and
-    // its numbers, NULL and NaN for what is missing. Error invalid_argument for another number of numbers than before.
+    // Adds a row, no earlier than those before it. Of rows of one time, a column's greatest value is its last: its time
+    // in microseconds, min_time for one that is always past, and its numbers, NULL and NaN for what is missing. Error
+    // invalid_argument for another number of numbers than before.
     void add(int64_t time, std::span<const double> numbers);
     // Computes the features as of a time from all rows so far. since: of each window, the time at which it begins; rows
     // of that time are in it. NULL for what cannot be known. Error invalid_argument for a request of a window or column
@@ -70,6 +71,8 @@ class History {
     };
 
     void make_columns(size_t count);
+    void settle();
+    void append(int64_t time, const double* numbers);
     double days(int64_t time) const;
     RowSums sums_of_rows(const Column& column, size_t begin, size_t end) const;
     RowSums sums(const Column& column, size_t begin, size_t end) const;
@@ -85,7 +88,10 @@ class History {
     std::vector<bool> summed_, distinct_; // by column: whether a request needs it
     MemoryBudget& memory_;
     Buffer<int64_t> times_;
-    size_t timeless_ = 0; // number of rows that are always past, which come first
+    Buffer<double> waiting_; // numbers of the rows of the latest time, row by row, until a later one comes
+    int64_t waiting_time_ = 0;
+    std::vector<double> sorted_; // one column of them
+    size_t timeless_ = 0;        // number of rows that are always past, which come first
     std::vector<Column> columns_;
     std::vector<size_t> starts_, by_start_;     // of the windows: first rows, and their numbers, the shortest first
     std::vector<std::vector<RowSums>> windows_; // by column and window

@@ -31,6 +31,7 @@ void check_relation(const Plan& plan, size_t number) {
     const Relation& relation = plan.relations[number];
     const auto fail = [&](const char* fault) { refuse("Relation", relation.name, fault); };
     if (relation.name.empty() || relation.table.empty()) fail("needs a name and a table");
+    if (relation.name.size() > max_name_bytes) fail("has a name of more than 63 bytes");
     if (relation.name == "source" || relation.name == "prediction")
         fail("has a name that the SELECT of features needs");
     if (relation.of < source_number || relation.of >= static_cast<int>(number)) fail("is not of a relation before it");
@@ -60,6 +61,7 @@ void check_feature(const Plan& plan, const Definition& feature) {
     const AggregateFacts& facts = facts_of(feature.aggregate);
     const auto fail = [&](const std::string& fault) { refuse("Feature", feature.name, fault); };
     if (feature.name.empty()) fail("has no name");
+    if (feature.name.size() > max_name_bytes) fail("has a name of more than 63 bytes");
     if (feature.relation < 0 || feature.relation >= static_cast<int>(plan.relations.size())) fail("is of no relation");
     const int rows = plan.rows_of(feature.relation);
     const bool of_rows = facts.types == 0;

@@ -15,6 +15,8 @@ inline constexpr const char* time_type_names[] = {"none", "date", "timestamp", "
 
 inline constexpr int source_number = -1; // of a relation: the source itself
 inline constexpr size_t max_relations = 1000;
+// What PostgreSQL keeps of a name.
+inline constexpr size_t max_name_bytes = 63;
 
 // A column of a relation, and the column that it equals: of the relation it is reached from, or of the source.
 struct KeyPair {

@@ -182,6 +182,8 @@ void cut_in_order(const Dataset& dataset, size_t count, const Divider& divider, 
     const std::vector<double> first = first_values(dataset, count, divider, folds, context);
     std::vector<double> train_end = first;
     if (divider.train_end) std::transform(first.begin(), first.end(), train_end.begin(), divider.train_end);
+    // A month before the 31st is no later than one before the 30th, but may be earlier in the day.
+    for (size_t i = train_end.size(); i-- > 1;) train_end[i - 1] = std::min(train_end[i - 1], train_end[i]);
     Buffer<uint16_t>& trains_from = folds.trains_from.emplace(context.memory(), what, dataset.rows);
     const RowIds ids = dataset.ids_of(*dataset.fold);
     const auto values_up_to = [](const std::vector<double>& values, double value) {

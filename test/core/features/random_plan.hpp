@@ -119,7 +119,9 @@ inline std::function<std::string()> hostile_names(unsigned seed) {
                                              std::string(300, 'n')};
         std::string name;
         for (unsigned left = random() % 6; left > 0; left--) name += pieces[random() % std::size(pieces)];
-        return name + std::to_string(++count) + (random() % 2 == 0 ? pieces[random() % std::size(pieces)] : "");
+        name = name.substr(0, 40) + std::to_string(++count) +
+               (random() % 2 == 0 ? pieces[random() % std::size(pieces)] : "");
+        return name.substr(0, max_name_bytes);
     };
 }
 
