@@ -297,3 +297,23 @@ INSERT INTO keeper VALUES (1, '2024-02-01');
 CREATE TABLE kept_plan AS SELECT btml.relational_features('keeper', as_of => 'as_of') AS p;
 ALTER TABLE kept DROP CONSTRAINT kept_pkey CASCADE;
 SELECT btml.feature_sql(p, 'keeper') FROM kept_plan;
+
+-- Texts of a collation in which different ones are equal are no features, and an index over it is no key of plain texts.
+CREATE COLLATION IF NOT EXISTS alike (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE loose (id text COLLATE alike, shade text COLLATE alike, n int, at timestamp);
+CREATE UNIQUE INDEX ON loose (id COLLATE "C");
+INSERT INTO loose VALUES ('a', 'red', 1, '2024-01-01'), ('A', 'Red', 2, '2024-01-02');
+SELECT name FROM btml.feature_list(btml.relational_features('SELECT text ''a'' COLLATE alike AS id, timestamp ''2024-02-01'' AS as_of',
+    as_of => 'as_of', windows => '{NULL}', relations => '{"loose": {"table": "loose", "key": {"id": "id"}}}'))
+WHERE name ~ 'count|shade|sum';
+-- A time with a zone beside those without is left out.
+CREATE TABLE owner (id int PRIMARY KEY);
+CREATE TABLE zoned (owner int REFERENCES owner, at timestamptz, n int);
+CREATE TABLE plainly (owner int REFERENCES owner, at timestamp, n int);
+CREATE TABLE inquiry (owner int REFERENCES owner, as_of date, y int);
+INSERT INTO owner VALUES (1);
+INSERT INTO plainly VALUES (1, '2024-01-01', 1);
+INSERT INTO inquiry VALUES (1, '2024-02-01', 1);
+SELECT DISTINCT path FROM btml.feature_list(btml.relational_features('inquiry', as_of => 'as_of'));
+SELECT btml.relational_features('inquiry', target => 'y', as_of => 'as_of', holdout => 'y');
+SELECT btml.relational_features('SELECT owner, as_of, 1 AS btml_place FROM inquiry', as_of => 'as_of');

@@ -7,6 +7,8 @@
 
 #include "core/features/sql_names.hpp"
 
+#include <map>
+
 extern "C" {
 #include "datatype/timestamp.h"
 #include "utils/jsonb.h"
@@ -19,6 +21,7 @@ using namespace features;
 namespace {
 
 constexpr uint64_t min_target_rows = 20;
+constexpr size_t max_value_bytes = 200; // of a text that has features of its own
 constexpr char relations_hint[] =
     R"(relations is an object by name of relation, as in {"calls": {"table": "call", "key": {"customer_id": "customer_id"}}}.)";
 constexpr char no_key_hint[] = "Give the source's table a foreign key to the table of the thing, or name relations.";
@@ -192,7 +195,8 @@ TextValues text_values(const CatalogueTable& table, const std::string& column, c
     TextValues values;
     for (const TextRow& row : rows) {
         values.distinct = std::stoull(row[2]);
-        if (row[1] != "1" && !row[0].empty()) values.most_frequent.push_back(row[0]);
+        if (row[1] != "1" && !row[0].empty() && row[0].size() <= max_value_bytes)
+            values.most_frequent.push_back(row[0]);
     }
     return values;
 }
@@ -214,6 +218,10 @@ void tell(const PlanRemarks& remarks) {
                "What lies behind it is left out, too.",
                "Name the one that says since when a row is known, as in relations => '{\"" + left_out.relation +
                    "\": {\"time\": \"" + left_out.column + "\"}}'.");
+    if (!remarks.other_zones.empty())
+        notice("relations whose times have a time zone, or none, unlike as_of, are left out: " +
+                   listed(remarks.other_zones),
+               "", "Cast as_of in the source, or their times in a view.");
     if (remarks.is_cut)
         notice(format("foreign keys lead to more than %zu relations, the nearest are taken", max_found_relations), "",
                "Take a smaller max_depth, leave relations out by false, or name those that are wanted.");
@@ -286,12 +294,15 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
         request.relations.push_back(std::move(named[i].request));
     }
     const std::string last = last_time(source, request.as_of, context);
+    std::map<std::tuple<int, std::string, std::string>, TextValues> counted; // a table is met on many paths
     request.text_values = [&](int table, const std::string& column, const std::string& time) {
+        const auto [found, is_new] = counted.try_emplace({table, column, time});
+        if (!is_new) return found->second;
         std::string border;
         if (!time.empty() && !last.empty())
             border = " AND extract(epoch FROM " + quoted(time) + (options.inclusive ? ") <= " : ") < ") +
                      literal(last) + "::numeric";
-        return text_values(request.tables[static_cast<size_t>(table)], column, border, context);
+        return found->second = text_values(request.tables[static_cast<size_t>(table)], column, border, context);
     };
     PlanRemarks remarks;
     Plan plan = candidate_plan(request, remarks);
@@ -312,7 +323,8 @@ void require_own_names(const Source& source) {
 [[noreturn]] void refuse_empty(const NamedArguments& arguments) {
     const bool is_found = arguments.is_null("relations");
     throw Error(ErrorCode::invalid_argument, "no features are found for the source",
-                is_found ? "No foreign key leads from the source's columns to a table that may be read."
+                is_found ? "No foreign key leads from the source's columns to a table that may be read and has one "
+                           "time of as_of's kind, or none."
                          : "No column of the relations is of use.",
                 is_found ? no_key_hint : "");
 }
@@ -331,6 +343,9 @@ BTML_FUNCTION(btml_relational_features) {
     const std::optional<std::string> target = arguments.optional_column("target"),
                                      holdout = arguments.optional_column("holdout");
     if (target) source.column(*target);
+    if (target && target == holdout)
+        throw Error(ErrorCode::invalid_argument,
+                    format("column \"%s\" cannot be both the target and the holdout", target->c_str()));
     if (holdout) require_boolean(source.columns()[static_cast<size_t>(source.column(*holdout))], "holdout");
     require_own_names(source);
     Plan plan = find_candidates(arguments, source, options, context);

@@ -20,6 +20,12 @@ using namespace features;
 
 namespace {
 
+// Holds for an index that compares each column as the column itself does.
+constexpr char of_its_columns_collations[] = "AND NOT EXISTS (SELECT FROM ROWS FROM (pg_catalog.unnest(i.indkey), "
+                                             "pg_catalog.unnest(i.indcollation)) AS u(own, used), "
+                                             "pg_catalog.pg_attribute v WHERE v.attrelid = i.indrelid AND v.attnum = "
+                                             "u.own AND u.used <> 0 AND u.used <> v.attcollation)";
+
 // A column of a table, 0 for none.
 struct Origin {
     Oid table;
@@ -64,7 +70,7 @@ class CatalogueReader {
         const std::vector<Origin> origins = origins_of(source);
         for (size_t i = 0; i < origins.size(); i++) {
             SourceColumn column{.name = source.columns()[i].name};
-            column.type = feature_column_type(source.columns()[i].type);
+            column.type = feature_column_type(source.columns()[i].type, source.columns()[i].collation);
             if (const Origin origin = origins[i]; origin.table != InvalidOid && origin.column > 0) {
                 column.table = number_of(origin.table);
                 column.table_column = column_name(origin);
@@ -103,6 +109,7 @@ class CatalogueReader {
         if (numbers_.empty()) return;
         const std::vector<TextRow> rows =
             text_rows("SELECT c.oid::text, n.nspname::text, c.relname::text, a.attname::text, a.atttypid::text, "
+                      "a.attcollation::text, "
                       "CASE WHEN pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
                       "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') THEN 'yes' ELSE '' END, "
                       "CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
@@ -118,10 +125,11 @@ class CatalogueReader {
             table.schema = row[1];
             table.name = row[2];
             const Oid type = pg_call([&] { return getBaseType(oid(row[4])); });
-            if (row[5] != "yes")
+            if (row[6] != "yes")
                 table.has_unread_time |= time_type_of(type) != TimeType::none;
             else
-                table.columns.push_back({row[3], feature_column_type(type), time_type_of(type), row[6] == "yes"});
+                table.columns.push_back(
+                    {row[3], feature_column_type(type, oid(row[5])), time_type_of(type), row[7] == "yes"});
         }
     }
 
@@ -130,8 +138,9 @@ class CatalogueReader {
         const std::vector<TextRow> rows = text_rows(
             "SELECT i.indrelid::text, i.indexrelid::text, a.attname::text FROM pg_catalog.pg_index i, "
             "pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a "
-            "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL "
-            "AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND " +
+            "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL " +
+                std::string(of_its_columns_collations) +
+                " AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND " +
                 without_heirs("i.indrelid") + " AND i.indrelid IN (" + oids() + ") ORDER BY i.indexrelid, k.place",
             context_);
         std::string last;
@@ -206,12 +215,13 @@ TimeType time_type_of(Oid type) {
     }
 }
 
-std::optional<ColumnType> feature_column_type(Oid type) {
+std::optional<ColumnType> feature_column_type(Oid type, Oid collation) {
     const NumberKind kind = number_kind(type);
     if (is_plain_number(kind)) return ColumnType::number;
     if (kind == NumberKind::boolean) return ColumnType::boolean;
     if (is_point_in_time(kind)) return ColumnType::time;
-    if (pg_call([=] { return is_categorical(type); })) return ColumnType::text;
+    if (pg_call([=] { return is_categorical(type) && category_fault(type, collation) == CategoryFault::none; }))
+        return ColumnType::text;
     return {};
 }
 
@@ -244,7 +254,9 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
             ") AS r(name, tab, keys) "
             "WHERE pg_catalog.to_regclass(r.tab) IS NOT NULL AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
             "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND i.indisunique AND i.indisvalid AND i.indimmediate "
-            "AND i.indpred IS NULL AND i.indexprs IS NULL AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
+            "AND i.indpred IS NULL AND i.indexprs IS NULL " +
+            of_its_columns_collations +
+            " AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
             "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
             "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
         context);

@@ -12,8 +12,9 @@ using TextRow = std::vector<std::string>;
 // Runs a query of ours, all of whose columns are texts, with the caller's rights.
 std::vector<TextRow> text_rows(const std::string& sql, RunContext& context);
 
-// A date or timestamp is a time, an integer, real or numeric a number; text-like types and enums are text.
-std::optional<features::ColumnType> feature_column_type(Oid type);
+// A date or timestamp is a time, an integer, real or numeric a number; text-like types and enums are text, but for
+// collations in which different texts are equal. Nothing for all others.
+std::optional<features::ColumnType> feature_column_type(Oid type, Oid collation);
 features::TimeType time_type_of(Oid type);
 
 // Fills tables, foreign keys and the source's columns. named: further tables by their names as in SQL, whose numbers

@@ -119,7 +119,7 @@ class FeatureSelection {
         const std::set<std::string> keys = key_columns();
         for (const Source::Column& column : request_.source.columns())
             if (column.name != request_.target && column.name != request_.holdout && !keys.contains(column.name) &&
-                feature_column_type(column.type))
+                feature_column_type(column.type, column.collation))
                 names += literal(column.name) + ", ";
         for (const Definition& feature : tried) names += literal(feature.name) + ", ";
         names.resize(names.size() - 2);
@@ -164,7 +164,7 @@ class FeatureSelection {
         if (plan_.features.empty()) return;
         const Definition& first = plan_.features.front();
         const Source::Column& target = sample_.columns()[static_cast<size_t>(sample_.column(request_.target))];
-        const std::optional<ColumnType> type = feature_column_type(target.type);
+        const std::optional<ColumnType> type = feature_column_type(target.type, target.collation);
         const bool is_text = first.type == ColumnType::text &&
                              (first.aggregate == Aggregate::last || first.aggregate == Aggregate::value);
         if (!type || (type == ColumnType::text) != is_text || type == ColumnType::time) return;

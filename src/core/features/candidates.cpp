@@ -73,9 +73,9 @@ class CandidateSearch {
     }
 
     Plan run() {
-        const bool is_named = std::any_of(request_.relations.begin(), request_.relations.end(),
-                                          [](const RelationRequest& relation) { return relation.table >= 0; });
-        if (is_named)
+        is_named_ = std::any_of(request_.relations.begin(), request_.relations.end(),
+                                [](const RelationRequest& relation) { return relation.table >= 0; });
+        if (is_named_)
             for (const RelationRequest& relation : request_.relations) add_named(relation);
         else {
             follow_foreign_keys();
@@ -319,19 +319,22 @@ class CandidateSearch {
             time = nullptr;
         if (!time) return true;
         const bool is_zoned = time->time_type == TimeType::timestamptz;
-        if (!request_.as_of.empty() && is_zoned != (request_.as_of_type == TimeType::timestamptz))
-            throw Error(
-                ErrorCode::wrong_type,
-                format("as_of \"%s\" has type %s, and time \"%s\" of relation \"%s\" has type %s",
-                       request_.as_of.c_str(), time_type_names[static_cast<size_t>(request_.as_of_type)],
-                       time->name.c_str(), relation.name.c_str(),
-                       time_type_names[static_cast<size_t>(time->time_type)]),
-                "",
-                format("Cast as_of in the source, as in as_of::%s, or leave relations of other times out by false.",
-                       is_zoned ? "timestamptz" : "timestamp"));
+        if (!request_.as_of.empty() && is_zoned != (request_.as_of_type == TimeType::timestamptz)) {
+            if (is_named_) refuse_zone(*time, relation.name);
+            add_once(remarks_.other_zones, relation.name);
+            return false;
+        }
         relation.time = time->name;
         relation.time_type = time->time_type;
         return true;
+    }
+
+    [[noreturn]] void refuse_zone(const TableColumn& time, const std::string& relation) const {
+        throw Error(ErrorCode::wrong_type,
+                    format("as_of \"%s\" has type %s, and time \"%s\" of relation \"%s\" has type %s",
+                           request_.as_of.c_str(), time_type_names[static_cast<size_t>(request_.as_of_type)],
+                           time.name.c_str(), relation.c_str(), time_type_names[static_cast<size_t>(time.time_type)]),
+                    "", "Cast as_of in the source, or the time in a view.");
     }
 
     [[noreturn]] static void refuse_column(const CatalogueTable& of, const std::string& relation,
@@ -534,6 +537,7 @@ class CandidateSearch {
     Plan plan_;
     std::vector<Found> found_; // by relation
     Names relation_names_, feature_names_;
+    bool is_named_ = false;         // by tables and keys, rather than found by foreign keys
     std::set<std::string> offered_; // names of relations that foreign keys lead to
 };
 

@@ -82,6 +82,8 @@ struct PlanRemarks {
     std::vector<std::string> timeless = {}; // relations that count whole
     // Relations that were left out, as nobody said which of their times it is.
     std::vector<ManyTimes> many_times = {};
+    std::vector<std::string> other_zones =
+        {};                               // relations that were left out, as as_of has a zone and they have none, or so
     std::vector<std::string> unread = {}; // tables that were left out, as their key or time may not be read
     bool is_cut = false;                  // foreign keys lead to more relations than are taken
 };

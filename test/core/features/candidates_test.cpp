@@ -304,10 +304,15 @@ TEST(Candidates, JoinThingsWithSeveralTimes) {
 TEST(Candidates, RefuseTimesOfAnotherKind) {
     Shop shop;
     shop.request.as_of_type = TimeType::timestamptz;
+    for (const Relation& relation : shop.plan().relations) EXPECT_NE(relation.name, "call");
+    EXPECT_TRUE(has(shop.remarks.other_zones, "call"));
+    const std::vector<RelationRequest> found = std::exchange(
+        shop.request.relations, {{.name = "call", .table = shop.call, .key = {{"customer", "customer"}}}});
     const Caught error = caught([&] { shop.plan(); });
     EXPECT_EQ(error.code, ErrorCode::wrong_type);
     EXPECT_EQ(error.message,
               "as_of \"as_of\" has type timestamptz, and time \"at\" of relation \"call\" has type timestamp");
+    shop.request.relations = found;
     shop.request.as_of = "";
     shop.request.as_of_type = TimeType::none;
     for (const std::string& name : names_of(shop.plan())) {
