@@ -39,11 +39,13 @@ CREATE VIEW v_product AS SELECT v.customer, v.at, p.* FROM v_line v LEFT JOIN pr
 CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-    x text := CASE WHEN value NOT IN ('true', 'false') THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col || '::int'
+    x text := CASE WHEN value NOT IN ('true', 'false') THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col
+        || '::int'
         WHEN col = 'minutes' THEN $x$nullif(minutes, 'NaN')$x$ ELSE quote_ident(coalesce(col, 'at')) END;
     days text := 'extract(epoch FROM %s)::float8 / 86400 ';
     rows text := format('FROM %I h WHERE h.customer = t.customer AND h.at %s t.as_of', 'v_' || relation,
-        CASE WHEN inclusive THEN '<=' ELSE '<' END) || CASE WHEN span IS NULL THEN '' ELSE format(' AND h.at >= t.as_of - interval %L', span) END;
+        CASE WHEN inclusive THEN '<=' ELSE '<' END) || CASE WHEN span IS NULL THEN '' ELSE format(' AND h.at >= t.as_of - interval %L',
+            span) END;
     known text := rows || format(' AND %s IS NOT NULL', x);
     ends text := '(SELECT (array_agg(' || x || ' ORDER BY at %s, array[' || x || '::float8] %1$s))[%s] ' || known || ')';
 BEGIN
@@ -63,7 +65,8 @@ BEGIN
         WHEN 'matches' THEN '(SELECT count(*) ' || known || CASE WHEN value IN ('true', 'false') THEN format(' AND %I = %L)', col, value)
             ELSE ' AND ' || x || ' = 1)' END
         WHEN 'change' THEN format(ends, 'DESC', 1) || format(' - coalesce((SELECT %1$s FROM %2$I h WHERE h.customer = t.customer AND %1$s '
-            'IS NOT NULL AND h.at < t.as_of - interval %3$L ORDER BY at DESC, %1$s DESC LIMIT 1), ', x, 'v_' || relation, coalesce(span, '3000 years'))
+            'IS NOT NULL AND h.at < t.as_of - interval %3$L ORDER BY at DESC, %1$s DESC LIMIT 1), ', x, 'v_' || relation,
+                coalesce(span, '3000 years'))
             || format(ends, 'ASC', 1) || ')'
         WHEN 'last' THEN format(ends, 'DESC', 1)
         WHEN 'last_text' THEN format('(SELECT %I::text %s ORDER BY at DESC, %1$I::text DESC LIMIT 1)', col, known)
@@ -173,16 +176,21 @@ FROM (:q) f, LATERAL (SELECT max(at) AS last FROM orders WHERE customer = c AND 
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "no_such", "key": {"who": "customer"}}}');
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"hwo": "customer"}}}');
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "custmer"}}}');
-SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "time": "ta"}}');
-SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "time": "topic"}}');
-SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "columns": ["topics"]}}');
-SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "of": "x"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "time": '
+    '"ta"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "time": '
+    '"topic"}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, '
+    '"columns": ["topics"]}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "of": '
+    '"x"}}');
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls"}}');
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"tabel": "calls"}}');
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": 3}');
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '[]');
 SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"source": {"table": "calls", "key": {"who": "customer"}}}');
-SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "last": true}}');
+SELECT btml.relational_features('task', as_of => 'as_of', relations => '{"calls": {"table": "calls", "key": {"who": "customer"}, "last": '
+    'true}}');
 
 -- Bad input.
 SELECT btml.relational_features(NULL);
