@@ -8,9 +8,9 @@ RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 10000000 ROWS 5 AS 'MODULE_PATHNAME', 'btml_cross_validate';
 COMMENT ON FUNCTION btml.cross_validate(text, name, numeric, name, text, btml.json, text, numeric, text, name, interval, name) IS
 'scores of models of btml.boost_fit (method boost) or btml.gp_fit (gp), each on the rows of a fold, trained on the others; the
-source is read, joined and binned once; folds: of the rows of the target''s table by hashes of their contents, alike in labels;
-fold: a column whose values they are, NULL trains only; order_by: each fold is trained on the rows more than gap before it;
-group_by: folds of whole groups; options, unit: those of the fit; metric: by the objective unless named; rows: of the join that were
+source is read, joined and binned once; folds: rows of the target''s table by hashes of their contents, alike in labels;
+fold: a column of their names, NULL trains only; order_by: each fold is trained on the rows more than gap before it;
+group_by: folds of whole groups; options, unit: of the fit; metric: by the objective unless named; rows: of the join
 scored; value: after as many trees as make the mean best; errors name the fold, option or column: 22023, 22004, 42804, 42703,
 54000 for more than 1,000 folds, 53200; contrib_docs/validation.md';
 

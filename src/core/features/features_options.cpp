@@ -11,7 +11,7 @@ static constexpr Option<Options> plan_options[] = {
     argument<Options>("relations", "a JSON object by name of relation", "which tables are read, by which keys")
         .null_means("those that foreign keys lead to"),
     argument<Options>("windows", "positive intervals, NULL for all rows", "how long before `as_of` rows count")
-        .default_is("{30 days,90 days,1 year,3 years,NULL}"),
+        .default_is("{\"30 days\",\"90 days\",\"1 year\",\"3 years\",NULL}"),
     option<&Options::max_depth>("max_depth", between(0, 5),
                                 "steps down to many rows on the way, and steps up in a row"),
     option<&Options::max_features>("max_features", between(1, 1600),
