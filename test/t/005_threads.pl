@@ -15,6 +15,7 @@ CREATE TABLE data AS SELECT i % 3 AS k, i % 100 / 7.0 AS y, sin(i) AS a, cos(i) 
 CREATE TABLE side AS SELECT i % 3 AS k, sqrt(i) AS z FROM generate_series(1, 30) AS i;
 SQL
 my ($session, $pid) = session($node);
+$session->query("SET client_min_messages = warning");
 
 my @fits = (
 	q{btml.boost_fit('data', 'y', trees => 20)},

@@ -33,7 +33,7 @@ for my $room_mb (0 .. 12, 14, 16, 20, 25, 30, 40, 60, 80)
 	{
 		# A new session: what an earlier call gave back to malloc would be room.
 		my ($session, $pid) = session($node);
-		$session->query("SET btml.threads = 4; SET btml.memory_limit = '100GB'; SELECT btml.version()");
+		$session->query("SET client_min_messages = warning; SET btml.threads = 4; SET btml.memory_limit = '100GB'; SELECT btml.version()");
 		my $bytes = 1024 * (status_kb($pid, 'VmSize') + 1024 * $room_mb);
 		system("prlimit --pid $pid --as=$bytes:") == 0 or die 'prlimit failed';
 		my $result = $session->query($statement);
