@@ -282,16 +282,22 @@ class PlainSql:
         if feature["window"]:
             conditions.append(f"{at} >= {self.as_of} - interval {literal(feature['window'])}")
         x = self.known(relation, rows, f"{name(relation)}.{name(feature['column'])}") if feature["column"] else "1"
-        if feature.get("type") == "text":
+        if feature["aggregate"] == "matches" and feature.get("type") == "boolean":
+            x = f"(({x}) = {feature['value']})::int"
+        elif feature.get("type") == "text":
             x = f"({x})::text"
         elif feature.get("type") == "boolean":
             x = f"({x})::int"
-        if feature["aggregate"] == "share" and feature.get("type") == "text":
+        if feature["aggregate"] in ("share", "matches") and feature.get("type") == "text":
             x = f"({x} = {literal(feature['value'])})::int"
         if feature["column"]:
             conditions.append(f"({x}) IS NOT NULL")
         chosen = f" FILTER (WHERE {' AND '.join(conditions)})"
         days = f"extract(epoch FROM {at})::float8 / 86400"
+        before = "NULL"  # what the window begins with
+        if feature["window"]:
+            earlier = chosen.replace(f"{at} >= ", f"{at} < ")
+            before = f"(array_agg({x} ORDER BY {at} DESC){earlier})[1]"
 
         def place(number, order="DESC"):
             return f"(array_agg({x} ORDER BY {at} {order}){chosen})[{number}]"
@@ -303,7 +309,8 @@ class PlainSql:
                 "since_last": f"{now} - max({days}){chosen}", "last": place(1), "previous": place(2),
                 "mean_gap": f"(max({days}){chosen} - min({days}){chosen}) / nullif({count} - 1, 0)",
                 "slope": f"86400 * regr_slope(({x})::float8, extract(epoch FROM {at} - {self.as_of})::float8){chosen}",
-                "change": f"{place(1)} - {place(1, 'ASC')}"}[feature["aggregate"]]
+                "change": f"{place(1)} - coalesce({before}, {place(1, 'ASC')})",
+                "matches": f"coalesce(sum({x}){chosen}, 0)"}[feature["aggregate"]]
 
     def last_key(self, first):
         """A join that has the last values of the key that rows go by."""
