@@ -229,15 +229,17 @@ void tell(const PlanRemarks& remarks) {
         notice("tables whose keys or times you may not read are left out: " + listed(remarks.unread));
 }
 
-// What must hold of the source's rows before features are made of them.
-void check_rows(const Source& source, const std::string& as_of, const std::optional<std::string>& target,
-                const std::optional<std::string>& holdout, RunContext& context) {
+// Checks what must hold of the source's rows before features are made of them. Returns the greatest as_of in seconds
+// since 1970, as text: rows after it must not choose the features.
+std::string check_rows(const Source& source, const std::string& as_of, const std::optional<std::string>& target,
+                       const std::optional<std::string>& holdout, RunContext& context) {
     const auto count_of = [](const std::string& expression) { return ", count(" + expression + ")::text"; };
     const std::vector<TextRow> rows =
         text_rows("SELECT count(*)::text" + count_of(as_of.empty() ? "1" : quoted(as_of)) +
                       count_of(target ? quoted(*target) : "1") +
-                      count_of(holdout ? "nullif(" + quoted(*holdout) + ", false)" : "1") + " FROM (\n" +
-                      source.analysis().text + "\n) AS source",
+                      count_of(holdout ? "nullif(" + quoted(*holdout) + ", false)" : "1") +
+                      (as_of.empty() ? ", ''" : ", extract(epoch FROM max(" + quoted(as_of) + "))::text") +
+                      " FROM (\n" + source.analysis().text + "\n) AS source",
                   context);
     const auto number = [&](size_t i) { return std::stoull(rows.front()[i]); };
     const uint64_t all = number(0), with_target = number(2), held = number(3);
@@ -254,16 +256,7 @@ void check_rows(const Source& source, const std::string& as_of, const std::optio
     if (holdout && (held == 0 || held == all))
         throw Error(ErrorCode::invalid_argument,
                     format("holdout \"%s\" is true in %s row", holdout->c_str(), held == 0 ? "no" : "every"));
-}
-
-// Returns the greatest as_of in seconds since 1970, as text: rows after it must not choose the features.
-std::string last_time(const Source& source, const std::string& as_of, RunContext& context) {
-    if (as_of.empty()) return "";
-    return text_rows("SELECT extract(epoch FROM max(" + quoted(as_of) + "))::text FROM (\n" + source.analysis().text +
-                         "\n) AS source",
-                     context)
-        .front()
-        .front();
+    return rows.front()[4];
 }
 
 Datum plan_datum(const Plan& plan, RunContext& context) {
@@ -275,6 +268,7 @@ Datum plan_datum(const Plan& plan, RunContext& context) {
 
 // Finds all candidates.
 Plan find_candidates(const NamedArguments& arguments, const Source& source, const Options& options,
+                     const std::optional<std::string>& target, const std::optional<std::string>& holdout,
                      RunContext& context) {
     CandidateRequest request;
     request.as_of = arguments.optional_column("as_of").value_or("");
@@ -293,7 +287,7 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
         named[i].request.table = numbers[i];
         request.relations.push_back(std::move(named[i].request));
     }
-    const std::string last = last_time(source, request.as_of, context);
+    const std::string last = check_rows(source, request.as_of, target, holdout, context);
     std::map<std::tuple<int, std::string, std::string>, TextValues> counted; // a table is met on many paths
     request.text_values = [&](int table, const std::string& column, const std::string& time) {
         const auto [found, is_new] = counted.try_emplace({table, column, time});
@@ -348,14 +342,13 @@ BTML_FUNCTION(btml_relational_features) {
                     format("column \"%s\" cannot be both the target and the holdout", target->c_str()));
     if (holdout) require_boolean(source.columns()[static_cast<size_t>(source.column(*holdout))], "holdout");
     require_own_names(source);
-    Plan plan = find_candidates(arguments, source, options, context);
+    Plan plan = find_candidates(arguments, source, options, target, holdout, context);
     if (plan.features.empty()) refuse_empty(arguments);
     if (plan.as_of.empty() && std::any_of(plan.relations.begin(), plan.relations.end(),
                                           [](const features::Relation& relation) { return !relation.time.empty(); }))
         notice("without as_of all rows count, those after the time of a prediction, too", "",
                "Name the source's column of times as as_of.");
     feature_sql_over(Plan{.as_of = plan.as_of, .relations = plan.relations}, source, context);
-    check_rows(source, plan.as_of, target, holdout, context);
     if (target) select_features(plan, {source, *target, holdout, options}, context);
     if (plan.features.empty())
         notice("no feature tells more of the target than the source's own columns", "", "The plan is empty.");

@@ -4,7 +4,6 @@
 #include "core/features/sql_names.hpp"
 #include "pg/features_catalogue.hpp"
 
-#include <charconv>
 #include <map>
 #include <set>
 

@@ -463,13 +463,12 @@ class CandidateSearch {
     }
 
     void add_of_column(int relation, const TableColumn& column) {
-        const std::vector<Aggregate> only_distinct = {Aggregate::distinct};
         if (is_unique(table_of(relation), {{column.name, {}}})) return; // as many as rows
         if (column.of_key) return add_of_key(relation, column);
         if (column.type != ColumnType::text) return add_each(relation, column.name, *column.type, {});
         const TextValues values = values_of(relation, column);
         if (values.most_frequent.empty()) return; // each is there once
-        if (values.distinct > max_kinds) return add_each(relation, column.name, *column.type, only_distinct);
+        if (values.distinct > max_kinds) return add_each(relation, column.name, *column.type, {Aggregate::distinct});
         add_each(relation, column.name, *column.type, {}, values.most_frequent);
     }
 
