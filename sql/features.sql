@@ -94,11 +94,11 @@ BEGIN
 END $$;
 
 CREATE TABLE plan AS SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of',
-    relations => '{"customer": {"time": null}, "customer_by_boss": false}') AS p;
+    relations => '{"customer": {"time": null}, "customer_by_boss": false, "customer_with_boss": false}') AS p;
 SELECT count(*), count(DISTINCT relation) AS relations FROM plan, jsonb_to_recordset(p -> 'features') AS f(relation text);
 SELECT name, rows FROM plan, differing(p);
 SELECT name, rows FROM btml.relational_features('task', as_of => 'as_of', inclusive => true, windows => '{1 day,2 mons,NULL,00:30:00}',
-    relations => '{"customer_by_boss": false}') AS p, differing(p);
+    relations => '{"customer_by_boss": false, "customer_with_boss": false}') AS p, differing(p);
 
 -- The border: an event moves over the time of a prediction, and one that is ahead of all of them changes nothing.
 CREATE FUNCTION digest(p jsonb) RETURNS text LANGUAGE plpgsql AS $$
@@ -115,7 +115,7 @@ SELECT d = digest(p) AS same FROM before, plan;
 DELETE FROM call WHERE topic = 'late';
 DELETE FROM orders WHERE channel = 'late';
 CREATE TABLE moved AS SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of', windows => '{1 day}',
-    relations => '{"customer_by_boss": false}') AS p;
+    relations => '{"customer_by_boss": false, "customer_with_boss": false}') AS p;
 SELECT btml.feature_sql(p, 'SELECT 7 AS customer, timestamp ''2024-06-01'' + i * interval ''1 second'' AS as_of
     FROM generate_series(-1, 1) i UNION ALL SELECT 7, ''2024-05-31'' UNION ALL SELECT 7, ''2024-05-31 00:00:01''') AS q FROM moved \gset
 BEGIN;
@@ -135,7 +135,7 @@ SET LOCAL IntervalStyle = 'iso_8601';
 SET LOCAL enable_hashjoin = off;
 SET LOCAL enable_mergejoin = off;
 SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of',
-    relations => '{"customer": {"time": null}, "customer_by_boss": false}') = p AS same FROM plan;
+    relations => '{"customer": {"time": null}, "customer_by_boss": false, "customer_with_boss": false}') = p AS same FROM plan;
 RESET DateStyle;
 SELECT d = digest(p) AS same FROM before, plan;
 ROLLBACK;
@@ -146,13 +146,14 @@ INSERT INTO learned SELECT c.id, m, y, y > 100 FROM customer c, generate_series(
     LATERAL (SELECT coalesce(sum(minutes) FILTER (WHERE minutes <> 'NaN'), 0) AS y FROM call WHERE customer = c.id
         AND at < m AND at >= m - interval '90 days') k;
 CREATE TABLE chosen AS SELECT btml.relational_features('SELECT customer, as_of, y FROM learned', target => 'y', as_of => 'as_of',
-    relations => '{"customer_by_boss": false}', max_features => 5) AS p;
+    relations => '{"customer_by_boss": false, "customer_with_boss": false}', max_features => 5) AS p;
 SELECT name, definition, gain > 0 AS gain, path, column_name, aggregate, window_length FROM chosen, btml.feature_list(p) LIMIT 1;
 SELECT count(*) FROM chosen, btml.feature_list(p);
 SELECT btml.relational_features('SELECT customer, as_of, y FROM learned ORDER BY as_of, y DESC', target => 'y', as_of => 'as_of',
-    relations => '{"customer_by_boss": false}', max_features => 5) = p AS same FROM chosen;
+    relations => '{"customer_by_boss": false, "customer_with_boss": false}', max_features => 5) = p AS same FROM chosen;
 SELECT name FROM btml.feature_list(btml.relational_features('SELECT customer, as_of, yes, y < 0 AS held FROM learned',
-    target => 'yes', as_of => 'as_of', holdout => 'held', relations => '{"customer_by_boss": false}', max_features => 1));
+    target => 'yes', as_of => 'as_of', holdout => 'held', max_features => 1,
+    relations => '{"customer_by_boss": false, "customer_with_boss": false}'));
 -- A source as a view, and the plan in a view and in a fit.
 CREATE VIEW source AS SELECT customer, as_of, y FROM learned;
 SELECT btml.feature_sql(p, 'source') AS q FROM chosen \gset

@@ -201,6 +201,16 @@ TextValues text_values(const CatalogueTable& table, const std::string& column, c
     return values;
 }
 
+// Says whether nine of ten numbers of a column, or more, are whole ones that a year of our time may be.
+bool holds_years(const CatalogueTable& table, const std::string& column, RunContext& context) {
+    const std::string name = quoted(column);
+    const std::vector<TextRow> rows = text_rows(
+        "SELECT 'yes' FROM " + quoted(table.schema) + "." + quoted(table.name) + " HAVING count(*) FILTER (WHERE " +
+            name + " BETWEEN 1500 AND 2500 AND " + name + "::numeric % 1 = 0) > 0.9 * count(" + name + ")",
+        context);
+    return !rows.empty();
+}
+
 std::string listed(const std::vector<std::string>& names) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -289,6 +299,12 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
     }
     const std::string last = check_rows(source, request.as_of, target, holdout, context);
     std::map<std::tuple<int, std::string, std::string>, TextValues> counted; // a table is met on many paths
+    std::map<std::pair<int, std::string>, bool> years;
+    request.holds_years = [&](int table, const std::string& column) {
+        const auto [found, is_new] = years.try_emplace({table, column});
+        if (is_new) found->second = holds_years(request.tables[static_cast<size_t>(table)], column, context);
+        return found->second;
+    };
     request.text_values = [&](int table, const std::string& column, const std::string& time) {
         const auto [found, is_new] = counted.try_emplace({table, column, time});
         if (!is_new) return found->second;

@@ -10,6 +10,7 @@ namespace btml::features {
 
 enum class Aggregate : uint8_t {
     value,
+    years_since,
     count,
     since_first,
     since_last,
@@ -49,6 +50,7 @@ constexpr unsigned numbers_only = type_bit(ColumnType::number);
 // By number. Times are in days.
 inline constexpr AggregateFacts aggregates[] = {
     {"value", 15, false, false, ""},
+    {"years_since", numbers_only, false, false, "years since"},
     {"count", 0, true, false, "number of rows of"},
     {"since_first", 0, false, true, "days since the first row of"},
     {"since_last", 0, false, true, "days since the last row of"},
@@ -69,6 +71,11 @@ inline constexpr AggregateFacts aggregates[] = {
 
 constexpr const AggregateFacts& facts_of(Aggregate aggregate) {
     return aggregates[static_cast<size_t>(aggregate)];
+}
+
+// Says whether the aggregate is of the one row that a thing has in a table, rather than of many.
+constexpr bool is_of_one_row(Aggregate aggregate) {
+    return aggregate == Aggregate::value || aggregate == Aggregate::years_since;
 }
 
 inline std::optional<Aggregate> aggregate_named(std::string_view name) {

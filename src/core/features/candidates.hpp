@@ -67,6 +67,8 @@ struct CandidateRequest {
     int max_depth = 2;
     // Counts the texts of a column, of rows before the last as_of where they have a time.
     std::function<TextValues(int table, const std::string& column, const std::string& time)> text_values;
+    // Says whether the numbers of a column are years of our time.
+    std::function<bool(int table, const std::string& column)> holds_years;
 };
 
 // How many relations are taken of those that foreign keys lead to: the nearest.

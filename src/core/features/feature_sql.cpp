@@ -110,7 +110,8 @@ class FeatureQuery {
         const Definition& feature = plan_.features[i];
         const int rows = plan_.rows_of(feature.relation);
         if (rows == source_number) {
-            result_[i] = std::string("prediction.") + looked_up(feature.relation, feature.column, feature.type);
+            result_[i] = std::string("prediction.") +
+                         looked_up(feature.relation, feature.column, feature.type, feature.aggregate);
             return;
         }
         RowSet& set = used(rows);
@@ -204,7 +205,8 @@ class FeatureQuery {
     }
 
     // A column of a relation that is joined to the source: the name that predictions have it by. No type: as it is.
-    std::string looked_up(int relation, const std::string& column_name, std::optional<ColumnType> type) {
+    std::string looked_up(int relation, const std::string& column_name, std::optional<ColumnType> type,
+                          Aggregate aggregate = Aggregate::value) {
         join_to(predictions_, relation);
         const std::string of = column(relation, column_name);
         const bool is_time = type == ColumnType::time && !plan_.as_of.empty();
@@ -213,6 +215,9 @@ class FeatureQuery {
             value = "nullif(extract(epoch FROM source." + name(plan_.as_of) + ") - extract(epoch FROM " + of +
                     "), 'Infinity')::float8 / 86400";
         if (type == ColumnType::boolean) value += "::int";
+        if (aggregate == Aggregate::years_since)
+            value =
+                "extract(year FROM " + timestamp("source." + name(plan_.as_of), source_.as_of) + ")::float8 - " + of;
         std::string condition;
         const auto require = [&](const std::string& time) {
             condition += (condition.empty() ? "" : " AND ") + time + before() + "source." + name(plan_.as_of);

@@ -70,7 +70,7 @@ Request parse_request(std::string_view text) {
     const int column = take_number(rest), window = take_number(rest);
     const bool takes_column = aggregate && facts_of(*aggregate).types != 0;
     const auto is_place = [](int place) { return place >= 1 && place <= max_place; };
-    if (!aggregate || *aggregate == Aggregate::value || !rest.empty() || !is_place(window) ||
+    if (!aggregate || is_of_one_row(*aggregate) || !rest.empty() || !is_place(window) ||
         (takes_column ? !is_place(column) : column != 0))
         refuse_request(text);
     return {*aggregate, column - 1, window - 1};

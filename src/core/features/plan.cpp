@@ -66,8 +66,10 @@ void check_feature(const Plan& plan, const Definition& feature) {
     const int rows = plan.rows_of(feature.relation);
     const bool of_rows = facts.types == 0;
     if (of_rows != feature.column.empty()) fail(of_rows ? "is of rows, not of a column" : "needs a column");
-    if ((feature.aggregate == Aggregate::value) != (rows == source_number))
-        fail(rows == source_number ? "is of one row, of which only \"value\" can be taken" : "is of many rows");
+    if (is_of_one_row(feature.aggregate) != (rows == source_number))
+        fail(rows == source_number ? "is of one row, of which only \"value\" and \"years_since\" can be taken"
+                                   : "is of many rows");
+    if (feature.aggregate == Aggregate::years_since && plan.as_of.empty()) fail("needs an as_of");
     if (!of_rows && (facts.types & type_bit(feature.type)) == 0)
         fail(format("is a %s of type \"%s\"", facts.name, column_type_names[static_cast<size_t>(feature.type)]));
     check_value(feature);

@@ -35,6 +35,7 @@ struct Schema {
         request.text_values = [](int, const std::string&, const std::string&) {
             return TextValues{.distinct = 2, .most_frequent = {"a", "b"}};
         };
+        request.holds_years = [](int, const std::string& column) { return column == "born"; };
         add("task", {key("customer"), time_column("as_of")});
         request.tables[0].is_own = true;
         request.source = {{.name = "customer", .table = 0, .table_column = "customer"},
@@ -139,15 +140,22 @@ TEST(Candidates, FollowATableThatRefersToItself) {
     schema.refer(0, "customer", person);
     schema.refer(person, "boss", person);
     const std::string person_path = "source -> customer -> person", boss = person_path + " -> boss -> person_by_boss",
-                      staff = "source -> customer -> person_by_boss_2", top = boss + " -> boss -> person_by_boss_3",
-                      peers = boss + " -> id -> person_by_boss_4", seconds = top + " -> id -> person_by_boss_6";
-    EXPECT_EQ(schema.paths(),
-              (Texts{person_path + " 1", boss + " 1", staff, top + " 1", peers, staff + " -> id -> person_by_boss_5",
-                     seconds, peers + " -> id -> person_by_boss_7", seconds + " -> id -> person_by_boss_8"}));
+                      staff = "source -> customer -> person_with_boss", top = boss + " -> boss -> person_by_boss_2",
+                      peers = boss + " -> id -> person_of_person_by_boss",
+                      seconds = top + " -> id -> person_of_person_by_boss_2";
+    EXPECT_EQ(schema.paths(), (Texts{person_path + " 1", boss + " 1", staff, peers, top + " 1",
+                                     staff + " -> id -> person_of_person_with_boss",
+                                     peers + " -> id -> person_of_person_of_person_by_boss", seconds,
+                                     seconds + " -> id -> person_of_person_of_person_by_boss_2"}));
+    // A relation has the same name whatever max_depth is.
+    Texts nearer;
     for (int depth = 0; depth <= 5; depth++) {
         schema.request.max_depth = depth;
         const Plan plan = schema.plan();
         EXPECT_LE(plan.relations.size(), 40U) << depth;
+        const Texts paths = schema.paths();
+        for (const std::string& path : nearer) EXPECT_TRUE(has(paths, path)) << path << " at " << depth;
+        nearer = paths;
     }
 }
 
@@ -159,10 +167,11 @@ TEST(Candidates, TellTwoForeignKeysToOneTableApart) {
     schema.refer(transfer, "payee", customer);
     schema.refer(transfer, "payer", customer);
     schema.request.max_depth = 1;
-    EXPECT_EQ(schema.paths(), (Texts{"source -> customer -> customer 1", "source -> customer -> transfer",
-                                     "source -> customer -> transfer_by_payer",
-                                     "source -> customer -> transfer -> payer -> customer_by_payer 1",
-                                     "source -> customer -> transfer_by_payer -> payee -> customer_by_payee 1"}));
+    EXPECT_EQ(schema.paths(),
+              (Texts{"source -> customer -> customer 1", "source -> customer -> transfer",
+                     "source -> customer -> transfer_with_payer",
+                     "source -> customer -> transfer -> payer -> customer_of_transfer 1",
+                     "source -> customer -> transfer_with_payer -> payee -> customer_of_transfer_with_payer 1"}));
 }
 
 // The rows that many rows were reached from are not looked up again, nor the many rows of what they refer to.
@@ -196,7 +205,7 @@ TEST(Candidates, HaveTheRowsOfTheLastParent) {
     schema.refer(start, "team", team);
     const Texts paths = schema.paths();
     EXPECT_TRUE(has(paths, "source -> customer -> start -> last team -> result"));
-    EXPECT_TRUE(has(paths, "source -> customer -> start -> last team -> start_by_team"));
+    EXPECT_TRUE(has(paths, "source -> customer -> start -> last team -> start_of_last_start"));
     // Rows without a time have no last one.
     schema.request.tables[static_cast<size_t>(start)].columns.erase(
         schema.request.tables[static_cast<size_t>(start)].columns.begin() + 2);

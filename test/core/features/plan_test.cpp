@@ -207,7 +207,7 @@ TEST(Plan, RefusesFeaturesByName) {
     EXPECT_EQ(fault(1, [](Definition& f) { f.column = "x"; }), R"(Feature "calls" is of rows, not of a column.)");
     EXPECT_EQ(fault(1, [](Definition& f) { f.aggregate = Aggregate::mean; }), R"(Feature "calls" needs a column.)");
     EXPECT_EQ(fault(0, [](Definition& f) { f.aggregate = Aggregate::last; }),
-              R"(Feature "where" is of one row, of which only "value" can be taken.)");
+              R"(Feature "where" is of one row, of which only "value" and "years_since" can be taken.)");
     EXPECT_EQ(fault(1, [](Definition& f) { f.aggregate = Aggregate::value, f.column = "x"; }),
               R"(Feature "calls" is of many rows.)");
     EXPECT_EQ(fault(1, [](Definition& f) { f.aggregate = Aggregate::mean, f.column = "x", f.type = ColumnType::text; }),

@@ -47,9 +47,10 @@ class RandomPlan {
                            .relation = below(static_cast<int>(plan_.relations.size())),
                            .aggregate = static_cast<Aggregate>(below(std::size(aggregates)))};
         const int rows = plan_.rows_of(feature.relation);
-        if (rows == source_number) feature.aggregate = Aggregate::value;
+        if (rows == source_number) feature.aggregate = below(2) ? Aggregate::value : Aggregate::years_since;
         const AggregateFacts& facts = facts_of(feature.aggregate);
-        if (rows != source_number && feature.aggregate == Aggregate::value) return;
+        if (rows != source_number && is_of_one_row(feature.aggregate)) return;
+        if (feature.aggregate == Aggregate::years_since && plan_.as_of.empty()) return;
         const bool has_time = rows != source_number && plan_.has_time(rows);
         if (facts.timed && !has_time) return;
         feature.type = static_cast<ColumnType>(below(4));
