@@ -53,7 +53,7 @@ void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunCo
 // Error limit_exceeded where a column has more values than max_folds.
 void check_fold_count(const std::string& column, size_t values);
 
-// How the column dataset.fold divides rows.
+// How the column dataset.divider divides rows.
 struct Divider {
     Division division = Division::fold;
     // Of order_by: where the first value that a fold scores is `first`, rows of values below train_end(first) ≤ first
@@ -61,7 +61,7 @@ struct Divider {
     std::function<double(double first)> train_end = {};
 };
 
-// By dataset.fold, and where there is none by hashes of the contents of the target's rows and the seed:
+// By dataset.divider, and where there is none by hashes of the contents of the target's rows and the seed:
 // - fold: each category is a fold, in their order; NULL is trained on and never scored.
 // - order_by: finite numbers, by which the rows of the join are cut into count + 1 parts of about one size. Each part
 //   but the first is a fold, whose model is trained on the rows before it. Rows of one value are in one part.

@@ -70,7 +70,7 @@ Case make_case(uint64_t seed, bool is_category, RunContext& context) {
         made.plan.weight = add_column(
             made.join, made.plan.target.table, false, [](int row) { return std::abs(row + 7) % 3; }, context);
     const auto value = [=](int row) { return Case::value(row, seed); };
-    made.plan.fold = relational::FeatureRef{add_column(made.join, made.table, is_category, value, context), "x"};
+    made.plan.divider = relational::FeatureRef{add_column(made.join, made.table, is_category, value, context), "x"};
     return made;
 }
 
@@ -140,7 +140,7 @@ TEST(HeldFraction, IsOfTheLastRowsOfTheJoin) {
         EXPECT_EQ(error.message, is_cut ? "order_by \"made\" cuts a row of the target's table in two" : "");
         cut += is_cut;
         if (is_cut) continue;
-        EXPECT_FALSE(of.plan.fold);
+        EXPECT_FALSE(of.plan.divider);
         const DataColumn& flags = column_at(of.join, *of.plan.holdout);
         for (uint64_t row = 0; row < flags.numbers.size(); row++)
             EXPECT_EQ(flags.numbers[row] != 0, Case::value(original_row(of.join, of.table, row), seed) >= first)
@@ -271,14 +271,14 @@ TEST(HeldFraction, NeedsTwoOfWhatItTakes) {
               "holdout_fraction needs two rows of the target's table or more");
     for (const double odd : {std::nan(""), HUGE_VAL, null_number}) {
         Case of = make_case(5, false, context);
-        for (double& number : column_at(of.join, of.plan.fold->place).numbers) number = odd;
+        for (double& number : column_at(of.join, of.plan.divider->place).numbers) number = odd;
         const auto error = caught([&] { hold_out(of.join, of.plan, {0.5, 0, Division::order_by}, context); });
         EXPECT_EQ(error.message, is_null(odd)      ? "order_by \"made\" is NULL in a row"
                                  : std::isnan(odd) ? "order_by \"made\" is NaN in a row"
                                                    : "order_by \"made\" is infinite in a row");
     }
     Case of = make_case(5, true, context);
-    for (uint32_t& code : column_at(of.join, of.plan.fold->place).codes) code = DataColumn::null_code;
+    for (uint32_t& code : column_at(of.join, of.plan.divider->place).codes) code = DataColumn::null_code;
     EXPECT_EQ(caught([&] {
                   hold_out(of.join, of.plan, {0.5, 0, Division::group_by}, context);
               }).message,
