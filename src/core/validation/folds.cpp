@@ -45,14 +45,16 @@ std::string called(const Dataset& dataset, const Divider& divider) {
     return format("%s \"%s\"", division_names[static_cast<size_t>(divider.division)], dataset.divider->name.c_str());
 }
 
-// Refuses values of the column that rows cannot be ordered or grouped by.
+// Refuses values of the column that rows which count cannot be ordered or grouped by.
 void check_values(const Dataset& dataset, const Divider& divider, RunContext& context) {
     const std::string name = called(dataset, divider);
     const FeatureColumn& column = *dataset.divider;
-    context.for_each(column.rows(), 1, [&](uint64_t row) {
+    const RowIds ids = dataset.ids_of(column), target_ids = dataset.target_ids();
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        if (!weighs(dataset, target_ids[row])) return;
         if (!column.categorical)
-            check_given(column.numbers[row], name.c_str());
-        else if (column.codes[row] == FeatureColumn::null_code)
+            check_given(column.numbers[ids[row]], name.c_str());
+        else if (column.codes[ids[row]] == FeatureColumn::null_code)
             refuse_no_group(name);
     });
 }
@@ -71,6 +73,7 @@ void check_whole(const Dataset& dataset, const std::string& holdout, const Divid
     static constexpr uint32_t unseen = UINT32_MAX;
     Buffer<uint32_t> first_of(context.memory(), what, dataset.target.size(), unseen); // its first row of the join
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        if (!weighs(dataset, ids[row])) return;
         uint32_t& first = first_of[ids[row]];
         if (first == unseen) first = static_cast<uint32_t>(row);
         const bool is_withheld = folds.of_row[row] == Folds::withheld;

@@ -36,13 +36,18 @@ struct Folds {
     Buffer<uint8_t> final_roles(bool scored, RunContext& context) const;
 };
 
+// Says whether a row of the target's table counts.
+inline bool weighs(const Dataset& dataset, size_t target_row) {
+    return dataset.weight.empty() || dataset.weight[target_row] > 0;
+}
+
 // Calls body(row of the join, row of the target's table) for the rows that are not withheld and weigh something.
 template <class Body>
 void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunContext& context, const Body& body) {
     const RowIds target_ids = dataset.target_ids();
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
         const size_t at = target_ids[row];
-        if (of_row[row] != Folds::withheld && (dataset.weight.empty() || dataset.weight[at] > 0)) body(row, at);
+        if (of_row[row] != Folds::withheld && weighs(dataset, at)) body(row, at);
     });
 }
 
@@ -68,7 +73,8 @@ struct Divider {
 // - group_by: categories, which are dealt to `count` folds by hashes of their names and the seed.
 // - Without a column, rows of the target's table are dealt: sizes differ by one row at most, and so do those of every
 //   label; ranked rows stay with their query.
-// Rows that dataset.holdout marks are withheld. holdout: what errors call that column.
+// Rows that dataset.holdout marks are withheld. holdout: what errors call that column. Rows of weight 0 may have any
+// value.
 // Errors: invalid_argument for fewer rows, groups or values than it takes, for a column of which a row of the target's
 // table meets two values or that withholds it in some rows of the join only, for a column without a fold, for rows that
 // are all withheld, and for a fold that leaves nothing to train on; null_value and out_of_range for what cannot be

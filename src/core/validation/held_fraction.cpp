@@ -79,8 +79,11 @@ Buffer<double> last_rows(const Join& join, const DatasetPlan& plan, double fract
     const DataColumn& column = column_at(join, plan.divider->place);
     const std::string name = called_column(Division::order_by, column);
     const Buffer<double>& numbers = column.numbers;
-    context.for_each(numbers.size(), 1, [&](uint64_t row) { check_given(numbers[row], name.c_str()); });
-    const OrderedValues values(numbers, used_rows(join, plan, plan.divider->place.table, context), context);
+    const Buffer<uint64_t> used = used_rows(join, plan, plan.divider->place.table, context);
+    context.for_each(numbers.size(), 1, [&](uint64_t row) {
+        if (used[row] > 0) check_given(numbers[row], name.c_str());
+    });
+    const OrderedValues values(numbers, used, context);
     if (values.size() < 2) refuse_one("values of \"" + column.name + '"');
     const double shares[] = {1 - fraction};
     const double first = values.parts(shares)[0];
@@ -185,12 +188,12 @@ Buffer<double> groups_of(const Join& join, const DatasetPlan& plan, const HeldFr
     const ColumnRef place = is_query ? *plan.query : plan.divider->place;
     const DataColumn& column = column_at(join, place);
     const std::string name = is_query ? "queries" : "groups of \"" + column.name + '"';
+    const Buffer<uint64_t> used = used_rows(join, plan, place.table, context);
     if (!is_query)
         context.for_each(column.codes.size(), 1, [&](uint64_t row) {
-            if (!column.has_value(row)) refuse_no_group(called_column(held.division, column));
+            if (used[row] > 0 && !column.has_value(row)) refuse_no_group(called_column(held.division, column));
         });
-    return whole_groups(hashes_of(column, held.seed, context), used_rows(join, plan, place.table, context),
-                        held.fraction, name, context);
+    return whole_groups(hashes_of(column, held.seed, context), used, held.fraction, name, context);
 }
 
 } // namespace

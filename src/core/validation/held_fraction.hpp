@@ -20,7 +20,7 @@ struct HeldFraction {
 //   seed, as much of each label; of ranked rows queries.
 // plan.divider is none afterwards. At least one value, group, query or row is held out, and one is not: error
 // invalid_argument where there are not two, and where a row of the target's table is held out in some rows of the join
-// and not in others. Rows of weight 0 do not count. The target is read already, and the target's
+// and not in others. Rows of weight 0 do not count and may have any value. The target is read already, and the target's
 // table has contents where there is no column. Errors null_value and out_of_range as of assign_folds.
 void hold_out(relational::Join& join, relational::DatasetPlan& plan, const HeldFraction& held, RunContext& context);
 

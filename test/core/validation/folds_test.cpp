@@ -428,6 +428,47 @@ TEST(Folds, RefuseWhatCannotBeOrderedOrGrouped) {
               "group_by \"part\" is NULL in a row");
 }
 
+// Rows of weight 0 may have no value, and change no fold.
+TEST(Folds, LeaveOutWhatWeighsNothing) {
+    size_t odd = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        QuietContext context;
+        OrderedCase of = ordered_case(2 * seed + 1); // with weights
+        const Divider divider{seed % 2 ? Division::order_by : Division::group_by, {}};
+        const auto assigned = [&](bool is_odd) {
+            Dataset dataset = to_dataset(of.data, context);
+            if (divider.division == Division::order_by) {
+                dataset = dataset_of(of, context);
+            } else {
+                std::vector<uint32_t> codes;
+                for (const double value : of.values) codes.push_back(static_cast<uint32_t>(value + 20) % 9);
+                dataset.divider = fold_column(codes, {"a", "b", "c", "d", "e", "f", "g", "h", "i"}, context);
+                dataset.divider->table = of.table;
+            }
+            std::vector<bool> weighed(of.values.size(), false);
+            for (size_t row = 0; row < of.data.rows; row++)
+                if (of.data.weight_of(row) > 0) weighed[of.data.row_of(of.table, row)] = true;
+            for (size_t row = 0; is_odd && row < weighed.size(); row++) {
+                if (weighed[row]) continue;
+                if (dataset.divider->categorical)
+                    dataset.divider->codes[row] = FeatureColumn::null_code;
+                else
+                    dataset.divider->numbers[row] = null_number;
+                odd++;
+            }
+            std::vector<int> of_row;
+            const auto error = caught([&] {
+                const Folds folds = assign_folds(dataset, to_buffer<uint64_t>({}, context), 3, 0, context, "", divider);
+                for (size_t row = 0; row < of.data.rows; row++)
+                    if (of.data.weight_of(row) > 0) of_row.push_back(folds.of_row[row]);
+            });
+            return std::pair(error.message, of_row);
+        };
+        EXPECT_EQ(assigned(true), assigned(false)) << seed;
+    }
+    EXPECT_GT(odd, 500u);
+}
+
 TEST(Folds, ThatCannotBeAreRefused) {
     QuietContext context;
     PlainData data;

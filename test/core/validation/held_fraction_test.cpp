@@ -285,5 +285,41 @@ TEST(HeldFraction, NeedsTwoOfWhatItTakes) {
               "group_by \"made\" is NULL in a row");
 }
 
+// Rows of weight 0 may have no value, and change nothing of what is held out.
+TEST(HeldFraction, LeavesOutWhatWeighsNothing) {
+    size_t odd = 0;
+    for (uint64_t seed = 0; seed < 300; seed += 3) { // with weights
+        QuietContext context;
+        const bool is_grouped = seed % 2;
+        const auto held = [&](bool is_odd) {
+            Case of = make_case(seed, is_grouped, context);
+            const uint64_t rows = of.join.tables()[static_cast<size_t>(of.table)].rows;
+            std::vector<bool> weighed(rows, false);
+            std::map<int, uint64_t> place;
+            for (uint64_t row = 0; row < rows; row++) place[original_row(of.join, of.table, row)] = row;
+            for (const Tuple& tuple : of.rows)
+                if (of.weight(tuple) > 0) weighed[place.at(tuple[static_cast<size_t>(of.table)])] = true;
+            DataColumn& column = column_at(of.join, of.plan.divider->place);
+            for (uint64_t row = 0; is_odd && row < rows; row++) {
+                if (weighed[row]) continue;
+                if (is_grouped)
+                    column.codes[row] = DataColumn::null_code;
+                else
+                    column.numbers[row] = null_number;
+                odd++;
+            }
+            std::vector<bool> flags;
+            const auto error = caught([&] {
+                hold_out(of.join, of.plan, {0.3, seed, is_grouped ? Division::group_by : Division::order_by}, context);
+                for (uint64_t row = 0; row < rows; row++)
+                    if (weighed[row]) flags.push_back(column_at(of.join, *of.plan.holdout).numbers[row] != 0);
+            });
+            return std::pair(error.message, flags);
+        };
+        EXPECT_EQ(held(true), held(false)) << seed;
+    }
+    EXPECT_GT(odd, 30u);
+}
+
 } // namespace
 } // namespace btml::validation
