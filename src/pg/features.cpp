@@ -191,7 +191,7 @@ TextValues text_values(const CatalogueTable& table, const std::string& column, c
                       "::text COLLATE \"C\" AS value, count(*) AS n FROM " + quoted(table.schema) + "." +
                       quoted(table.name) + " WHERE " + name + " IS NOT NULL" + border +
                       " GROUP BY 1) AS c ORDER BY c.n DESC, c.value LIMIT " + std::to_string(most),
-                  context);
+                  "counting texts", context);
     TextValues values;
     for (const TextRow& row : rows) {
         values.distinct = std::stoull(row[2]);
@@ -240,7 +240,7 @@ std::string check_rows(const Source& source, const std::string& as_of, const std
                       count_of(holdout ? "nullif(" + quoted(*holdout) + ", false)" : "1") +
                       (as_of.empty() ? ", ''" : ", extract(epoch FROM max(" + quoted(as_of) + "))::text") +
                       " FROM (\n" + source.analysis().text + "\n) AS source",
-                  context);
+                  "checking rows", context);
     const auto number = [&](size_t i) { return std::stoull(rows.front()[i]); };
     const uint64_t all = number(0), with_target = number(2), held = number(3);
     if (all == 0) throw Error(ErrorCode::invalid_argument, "source has no rows");
