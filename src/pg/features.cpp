@@ -66,6 +66,7 @@ void check_windows(const Plan& plan) {
 
 // Returns the windows as texts, each once; "" for NULL, which is all rows.
 std::vector<std::string> read_windows(const NamedArguments& arguments) {
+    if (arguments.is_null("windows")) return {"30 days", "90 days", "1 year", "3 years", ""};
     const Datum value = arguments.datum("windows");
     ArrayType* const array = pg_call([=] { return DatumGetArrayTypeP(value); });
     require_one_dimension(array, "windows");
@@ -329,8 +330,12 @@ void require_own_names(const Source& source) {
 BTML_FUNCTION(btml_relational_features) {
     const NamedArguments arguments(fcinfo);
     const std::string text = arguments.string("source");
-    Options options;
+    Options options{.has_target = !arguments.is_null("target"),
+                    .has_as_of = !arguments.is_null("as_of"),
+                    .has_windows = !arguments.is_null("windows"),
+                    .has_holdout = !arguments.is_null("holdout")};
     read_options(arguments, options_table, options);
+    options_table.check(options);
     BackendContext context("relational_features");
     const Source source = Source::of_rows(text);
     source.require_distinct_names();
