@@ -210,7 +210,13 @@ SELECT btml.relational_features('SELECT customer, customer FROM task');
 SELECT btml.relational_features('task', as_of => 'as_of', windows => '{}');
 SELECT btml.relational_features('task', as_of => 'as_of', windows => '{-1 day}');
 SELECT btml.relational_features('task', as_of => 'as_of', windows => '{0 day}');
-SELECT btml.relational_features('task', as_of => 'as_of', windows => NULL);
+SELECT btml.relational_features('task', windows => '{1 day}');
+SELECT btml.relational_features('task', inclusive => true);
+SELECT btml.relational_features('task', as_of => 'as_of', max_features => 5);
+SELECT btml.relational_features('task', as_of => 'as_of', seed => 1);
+SELECT btml.relational_features('SELECT *, y > 50 AS h FROM task', as_of => 'as_of', holdout => 'h');
+SELECT btml.relational_features('task', as_of => 'as_of', windows => NULL) = btml.relational_features('task', as_of => 'as_of',
+    windows => '{30 days,90 days,1 year,3 years,NULL}') AS same;
 SELECT btml.relational_features('task', as_of => 'as_of', windows => '{{1 day},{2 days}}');
 SELECT btml.relational_features('task', as_of => 'as_of', max_depth => 9);
 SELECT btml.relational_features('task', as_of => 'as_of', max_features => 0);

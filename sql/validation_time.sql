@@ -146,6 +146,18 @@ SELECT btml.tree_fit('visits', 'spent', holdout_fraction => 0.2, order_by => 'st
 SELECT btml.summary(btml.boost_fit('SELECT *, (month < 7)::int AS w FROM visits', 'spent', trees => 1, holdout_fraction => 0.4,
     order_by => 'month', weight => 'w', features => '{goods}'))->'holdout_rows' AS holdout_rows,
     count(*) FILTER (WHERE month = 6) AS last_month, count(*) FILTER (WHERE month < 7) AS weighed FROM visits;
+-- They may have no value by which others are ordered or grouped.
+CREATE VIEW unknown AS SELECT *, (id % 7 > 0)::int AS w, CASE WHEN id % 7 > 0 THEN month END AS known_month,
+    CASE WHEN id % 7 > 0 THEN customer END AS known_customer FROM visits;
+CREATE FUNCTION weighed(ordered name, grouped name) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(concat_ws(' ', fold, rows, value, trees), E'\n' ORDER BY fold)
+        || (btml.summary(btml.boost_fit('unknown', 'spent', trees => 1, holdout_fraction => 0.4, order_by => ordered, group_by => grouped,
+        weight => 'w', features => '{goods}'))->>'holdout_rows')
+    FROM btml.cross_validate('unknown', 'spent', 3, order_by => ordered, group_by => grouped,
+    options => '{"trees": 8, "features": ["goods", "size"], "weight": "w"}')
+$$;
+SELECT weighed('known_month', NULL) = weighed('month', NULL) AS ordered,
+    weighed(NULL, 'known_customer') = weighed(NULL, 'customer') AS grouped;
 
 -- Whole groups, and rows by their contents, alike in labels: the same by any plan, in any order, with any threads.
 CREATE FUNCTION held(source text, grouped name, strategy text DEFAULT 'enumerate', more jsonb DEFAULT '{}') RETURNS text LANGUAGE sql AS $$

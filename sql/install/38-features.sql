@@ -1,7 +1,7 @@
 -- Features of things from the tables around them.
 
 CREATE FUNCTION btml.relational_features(source text, target name DEFAULT NULL, as_of name DEFAULT NULL,
-    relations btml.json DEFAULT NULL, windows interval[] DEFAULT '{30 days,90 days,1 year,3 years,NULL}', max_depth numeric DEFAULT 2,
+    relations btml.json DEFAULT NULL, windows interval[] DEFAULT NULL, max_depth numeric DEFAULT 2,
     max_features numeric DEFAULT 200, inclusive boolean DEFAULT false, holdout name DEFAULT NULL, seed numeric DEFAULT 0)
 RETURNS jsonb
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_relational_features';
@@ -10,7 +10,7 @@ COMMENT ON FUNCTION btml.relational_features(text, name, name, btml.json, interv
 foreign keys lead to, or in those named (Kanter, Veeramachaneni: Deep Feature Synthesis, 2015); with a target the features of the
 greatest gain, by boosted trees of a sample; the plan is for btml.feature_sql and btml.feature_list; options:
 contrib_docs/entities.md; error 42703 for a column that is not there, 42804 for a time of another type, 22004 for an as_of that is
-NULL, 22023 for relations or options';
+NULL, 22023 for relations or options, also where holdout, max_features or seed have no target, windows or inclusive no as_of';
 
 CREATE FUNCTION btml.feature_sql(plan btml.json, source text) RETURNS text
 LANGUAGE C STABLE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_feature_sql';

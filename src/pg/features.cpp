@@ -66,6 +66,7 @@ void check_windows(const Plan& plan) {
 
 // Returns the windows as texts, each once; "" for NULL, which is all rows.
 std::vector<std::string> read_windows(const NamedArguments& arguments) {
+    if (arguments.is_null("windows")) return {"30 days", "90 days", "1 year", "3 years", ""};
     const Datum value = arguments.datum("windows");
     ArrayType* const array = pg_call([=] { return DatumGetArrayTypeP(value); });
     require_one_dimension(array, "windows");
@@ -191,7 +192,7 @@ TextValues text_values(const CatalogueTable& table, const std::string& column, c
                       "::text COLLATE \"C\" AS value, count(*) AS n FROM " + quoted(table.schema) + "." +
                       quoted(table.name) + " WHERE " + name + " IS NOT NULL" + border +
                       " GROUP BY 1) AS c ORDER BY c.n DESC, c.value LIMIT " + std::to_string(most),
-                  context);
+                  "counting texts", context);
     TextValues values;
     for (const TextRow& row : rows) {
         values.distinct = std::stoull(row[2]);
@@ -250,7 +251,7 @@ std::string check_rows(const Source& source, const std::string& as_of, const std
                       count_of(holdout ? "nullif(" + quoted(*holdout) + ", false)" : "1") +
                       (as_of.empty() ? ", ''" : ", extract(epoch FROM max(" + quoted(as_of) + "))::text") +
                       " FROM (\n" + source.analysis().text + "\n) AS source",
-                  context);
+                  "checking rows", context);
     const auto number = [&](size_t i) { return std::stoull(rows.front()[i]); };
     const uint64_t all = number(0), with_target = number(2), held = number(3);
     if (all == 0) throw Error(ErrorCode::invalid_argument, "source has no rows");
@@ -345,8 +346,12 @@ void require_own_names(const Source& source) {
 BTML_FUNCTION(btml_relational_features) {
     const NamedArguments arguments(fcinfo);
     const std::string text = arguments.string("source");
-    Options options;
+    Options options{.has_target = !arguments.is_null("target"),
+                    .has_as_of = !arguments.is_null("as_of"),
+                    .has_windows = !arguments.is_null("windows"),
+                    .has_holdout = !arguments.is_null("holdout")};
     read_options(arguments, options_table, options);
+    options_table.check(options);
     BackendContext context("relational_features");
     const Source source = Source::of_rows(text);
     source.require_distinct_names();

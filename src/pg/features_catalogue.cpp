@@ -52,6 +52,10 @@ std::vector<Origin> origins_of(const Source& source) {
     return origins;
 }
 
+std::vector<TextRow> catalogue_rows(const std::string& sql, RunContext& context) {
+    return text_rows(sql, "reading the catalogue", context);
+}
+
 std::string column_name(Origin origin) {
     return pg_call([=] { return get_attname(origin.table, origin.column, false); });
 }
@@ -83,19 +87,19 @@ class CatalogueReader {
     // Partitions have copies of the foreign keys of their tables, which are left out. Keys of a table from which others
     // inherit are of its own rows alone, and may be there again in those of the others.
     void read_foreign_keys() {
-        const std::vector<TextRow> rows =
-            text_rows("SELECT c.oid::text, c.conrelid::text, c.confrelid::text, a.attname::text, f.attname::text "
-                      "FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class t ON t.oid = c.conrelid "
-                      "JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace, "
-                      "ROWS FROM (pg_catalog.unnest(c.conkey), pg_catalog.unnest(c.confkey)) WITH ORDINALITY AS k(own, "
-                      "other, place), "
-                      "pg_catalog.pg_attribute a, pg_catalog.pg_attribute f "
-                      "WHERE c.contype = 'f' AND c.conparentid = 0 AND a.attrelid = c.conrelid AND a.attnum = k.own "
-                      "AND f.attrelid = c.confrelid AND f.attnum = k.other AND " +
-                          without_heirs("c.confrelid") +
-                          " "
-                          "ORDER BY n.nspname, t.relname, c.conname, k.place",
-                      context_);
+        const std::vector<TextRow> rows = catalogue_rows(
+            "SELECT c.oid::text, c.conrelid::text, c.confrelid::text, a.attname::text, f.attname::text "
+            "FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class t ON t.oid = c.conrelid "
+            "JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace, "
+            "ROWS FROM (pg_catalog.unnest(c.conkey), pg_catalog.unnest(c.confkey)) WITH ORDINALITY AS k(own, "
+            "other, place), "
+            "pg_catalog.pg_attribute a, pg_catalog.pg_attribute f "
+            "WHERE c.contype = 'f' AND c.conparentid = 0 AND a.attrelid = c.conrelid AND a.attnum = k.own "
+            "AND f.attrelid = c.confrelid AND f.attnum = k.other AND " +
+                without_heirs("c.confrelid") +
+                " "
+                "ORDER BY n.nspname, t.relname, c.conname, k.place",
+            context_);
         std::string last;
         for (const TextRow& row : rows) {
             if (row[0] != last) request_.foreign_keys.push_back({number_of(oid(row[1])), number_of(oid(row[2])), {}});
@@ -108,18 +112,18 @@ class CatalogueReader {
     void read_columns() {
         if (numbers_.empty()) return;
         const std::vector<TextRow> rows =
-            text_rows("SELECT c.oid::text, n.nspname::text, c.relname::text, a.attname::text, a.atttypid::text, "
-                      "a.attcollation::text, "
-                      "CASE WHEN pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
-                      "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') THEN 'yes' ELSE '' END, "
-                      "CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
-                      "AND a.attnum = ANY (k.conkey) AND (k.contype IN ('p', 'f') "
-                      "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))) THEN 'yes' ELSE '' END "
-                      "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-                      "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid "
-                      "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.oid IN (" +
-                          oids() + ") ORDER BY c.oid, a.attnum",
-                      context_);
+            catalogue_rows("SELECT c.oid::text, n.nspname::text, c.relname::text, a.attname::text, a.atttypid::text, "
+                           "a.attcollation::text, "
+                           "CASE WHEN pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
+                           "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') THEN 'yes' ELSE '' END, "
+                           "CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
+                           "AND a.attnum = ANY (k.conkey) AND (k.contype IN ('p', 'f') "
+                           "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))) THEN 'yes' ELSE '' END "
+                           "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+                           "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid "
+                           "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.oid IN (" +
+                               oids() + ") ORDER BY c.oid, a.attnum",
+                           context_);
         for (const TextRow& row : rows) {
             CatalogueTable& table = table_of(row[0]);
             table.schema = row[1];
@@ -135,7 +139,7 @@ class CatalogueReader {
 
     void read_unique_keys() {
         if (numbers_.empty()) return;
-        const std::vector<TextRow> rows = text_rows(
+        const std::vector<TextRow> rows = catalogue_rows(
             "SELECT i.indrelid::text, i.indexrelid::text, a.attname::text FROM pg_catalog.pg_index i, "
             "pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a "
             "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL " +
@@ -184,7 +188,7 @@ Oid table_named(const std::string& name) {
 
 } // namespace
 
-std::vector<TextRow> text_rows(const std::string& sql, RunContext& context) {
+std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunContext& context) {
     const Source source = Source::of_rows(sql);
     const size_t columns = source.columns().size();
     std::vector<TextRow> rows;
@@ -198,7 +202,7 @@ std::vector<TextRow> text_rows(const std::string& sql, RunContext& context) {
             }
         return true;
     });
-    source.read_rows(sink, "reading the catalogue", context);
+    source.read_rows(sink, phase, context);
     return rows;
 }
 
@@ -249,7 +253,7 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
                   columns + "])";
     }
     if (joined.empty()) return;
-    const std::vector<TextRow> lost = text_rows(
+    const std::vector<TextRow> lost = catalogue_rows(
         "SELECT r.name, r.tab FROM (VALUES " + joined +
             ") AS r(name, tab, keys) "
             "WHERE pg_catalog.to_regclass(r.tab) IS NOT NULL AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i "

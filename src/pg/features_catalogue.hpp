@@ -9,8 +9,8 @@ namespace btml::pg {
 // The values of one row of a query, its texts by column; NULL as "".
 using TextRow = std::vector<std::string>;
 
-// Runs a query of ours, all of whose columns are texts, with the caller's rights.
-std::vector<TextRow> text_rows(const std::string& sql, RunContext& context);
+// Runs a query of ours, all of whose columns are texts, with the caller's rights. phase: what progress calls it.
+std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunContext& context);
 
 // A date or timestamp is a time, an integer, real or numeric a number; text-like types and enums are text, but for
 // collations in which different texts are equal. Nothing for all others.

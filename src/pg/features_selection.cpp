@@ -19,7 +19,7 @@ namespace {
 
 // Rows that features are chosen by, and how many features one fit chooses from.
 constexpr size_t sample_rows = 20'000, max_candidates = 800;
-constexpr char holdout_column[] = "btml_holdout";
+constexpr char holdout_column[] = "btml_holdout", choosing[] = "choosing features";
 
 bool is_reserved(std::string_view word) {
     const int keyword = ScanKeywordLookup(std::string(word).c_str(), &ScanKeywords);
@@ -55,7 +55,7 @@ class FeatureSelection {
         std::vector<Definition> kept;
         for (size_t begin = 0; begin < candidates.size(); begin += max_candidates) {
             const size_t end = std::min(candidates.size(), begin + max_candidates);
-            context_.progress("choosing features", begin, candidates.size());
+            context_.progress(choosing, begin, candidates.size());
             append(kept, worthy({candidates.begin() + static_cast<ptrdiff_t>(begin),
                                  candidates.begin() + static_cast<ptrdiff_t>(end)}));
         }
@@ -128,7 +128,8 @@ class FeatureSelection {
                                 "', trees => 200, early_stopping => 20, seed => " +
                                 std::to_string(request_.options.seed) + ")) WHERE gain > 0";
         std::map<std::string, double> gains;
-        for (const TextRow& row : text_rows(fit, context_)) gains[row[0]] = std::strtod(row[1].c_str(), nullptr);
+        for (const TextRow& row : text_rows(fit, choosing, context_))
+            gains[row[0]] = std::strtod(row[1].c_str(), nullptr);
         std::vector<Definition> found;
         for (Definition& feature : tried) {
             const auto gain = gains.find(feature.name);
@@ -173,7 +174,7 @@ class FeatureSelection {
         const std::vector<TextRow> rows =
             text_rows("SELECT count(*)::text FROM (\n" + feature_sql_over(alone, sample_, context_) +
                           "\n) AS f WHERE " + value + " IS DISTINCT FROM " + quoted(first.name),
-                      context_);
+                      "comparing a feature with the target", context_);
         if (rows.front().front() == "0")
             notice("feature \"" + first.name + "\" equals the target in every row",
                    "It is the " + alone.words(first) + ".",

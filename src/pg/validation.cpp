@@ -274,7 +274,7 @@ TrainingJoin read_rows(const TrainingRequest& request, const char* hint_of_repea
     notice_repeats(training, hint_of_repeats);
     const relational::DatasetPlan& plan = training.plan;
     if (request.fold) {
-        relational::DataColumn& column = column_at(training.join, plan.fold->place);
+        relational::DataColumn& column = column_at(training.join, plan.divider->place);
         relational::drop_unused_categories(column, context);
         check_fold_count(*request.fold, column.categories.size());
         sort_categories(column, training.fold_type, context);

@@ -78,7 +78,7 @@ struct Dataset {
     std::vector<double> label_weights = {};     // what a row of each label counts in the loss; empty: 1
     std::optional<FeatureColumn> offset = {};   // numbers of target_table, finite, that are added to scores
     std::optional<Buffer<uint32_t>> query = {}; // per row of target_table: the group that it is ranked in
-    std::optional<FeatureColumn> fold = {};     // the fold that a row is scored in; NULL: none
+    std::optional<FeatureColumn> divider = {};  // what rows are divided by: folds (NULL: none), groups, or an order
     std::optional<Buffer<uint64_t>> row_hashes = {}; // per row of the join: a number made of its content
 
     // Adds a table and returns its number. lent: the rows' ids, which outlive this; null: its rows are those of the

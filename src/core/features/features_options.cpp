@@ -2,7 +2,13 @@
 
 namespace btml::features {
 
-static constexpr Option<Options> plan_options[] = {
+namespace {
+
+constexpr Need<Options> a_target[] = {
+    {"a plan without a target", [](const Options& o) { return o.has_target; }, "a target"}};
+constexpr Need<Options> an_as_of[] = {{"a plan without as_of", [](const Options& o) { return o.has_as_of; }, "as_of"}};
+
+constexpr Option<Options> plan_options[] = {
     argument<Options>("target", "an output column", "what the features are to predict; they are chosen by their gain")
         .null_means("all features are kept"),
     argument<Options>("as_of", "an output column of type `date`, `timestamp` or `timestamptz`",
@@ -11,16 +17,23 @@ static constexpr Option<Options> plan_options[] = {
     argument<Options>("relations", "a JSON object by name of relation", "which tables are read, by which keys")
         .null_means("those that foreign keys lead to"),
     argument<Options>("windows", "positive intervals, NULL for all rows", "how long before `as_of` rows count")
-        .default_is("{\"30 days\",\"90 days\",\"1 year\",\"3 years\",NULL}"),
+        .null_means("30 days, 90 days, 1 year, 3 years, all rows")
+        .given_if([](const Options& o) { return o.has_windows; })
+        .only_with(an_as_of),
     option<&Options::max_depth>("max_depth", between(0, 5),
                                 "steps down to many rows on the way, and steps up in a row"),
     option<&Options::max_features>("max_features", between(1, 1600),
-                                   "how many features are kept where there is a target"),
-    option<&Options::inclusive>("inclusive", "rows of the time `as_of` itself count as well"),
+                                   "how many features are kept where there is a target")
+        .only_with(a_target),
+    option<&Options::inclusive>("inclusive", "rows of the time `as_of` itself count as well").only_with(an_as_of),
     argument<Options>("holdout", "a boolean output column", "rows that the gain is not computed from")
-        .null_means("the last fifth by `as_of`"),
-    option<&Options::seed>("seed", any_number(), "of the sample that features are chosen by"),
+        .null_means("the last fifth by `as_of`")
+        .given_if([](const Options& o) { return o.has_holdout; })
+        .only_with(a_target),
+    option<&Options::seed>("seed", any_number(), "of the sample that features are chosen by").only_with(a_target),
 };
+
+} // namespace
 
 constinit const OptionsTable<Options> options_table{plan_options};
 

@@ -29,7 +29,7 @@ void withhold(const Dataset& dataset, const std::string& holdout, Buffer<uint16_
 }
 
 void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
-    const FeatureColumn& column = *dataset.fold;
+    const FeatureColumn& column = *dataset.divider;
     check_fold_count(column.name, column.categories.size());
     folds.names = column.categories;
     const RowIds ids = dataset.ids_of(column);
@@ -42,17 +42,19 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
 
 // What errors call the column of folds, as in: group_by "customer".
 std::string called(const Dataset& dataset, const Divider& divider) {
-    return format("%s \"%s\"", division_names[static_cast<size_t>(divider.division)], dataset.fold->name.c_str());
+    return format("%s \"%s\"", division_names[static_cast<size_t>(divider.division)], dataset.divider->name.c_str());
 }
 
-// Refuses values of the column that rows cannot be ordered or grouped by.
+// Refuses values of the column that rows which count cannot be ordered or grouped by.
 void check_values(const Dataset& dataset, const Divider& divider, RunContext& context) {
     const std::string name = called(dataset, divider);
-    const FeatureColumn& column = *dataset.fold;
-    context.for_each(column.rows(), 1, [&](uint64_t row) {
+    const FeatureColumn& column = *dataset.divider;
+    const RowIds ids = dataset.ids_of(column), target_ids = dataset.target_ids();
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        if (!weighs(dataset, target_ids[row])) return;
         if (!column.categorical)
-            check_given(column.numbers[row], name.c_str());
-        else if (column.codes[row] == FeatureColumn::null_code)
+            check_given(column.numbers[ids[row]], name.c_str());
+        else if (column.codes[ids[row]] == FeatureColumn::null_code)
             refuse_no_group(name);
     });
 }
@@ -63,7 +65,7 @@ void check_whole(const Dataset& dataset, const std::string& holdout, const Divid
                  RunContext& context) {
     const RowIds ids = dataset.target_ids();
     if (!ids) return;
-    const FeatureColumn* const column = dataset.fold ? &*dataset.fold : nullptr;
+    const FeatureColumn* const column = dataset.divider ? &*dataset.divider : nullptr;
     const RowIds column_ids = column ? dataset.ids_of(*column) : RowIds();
     const auto differ = [&](uint32_t a, uint32_t b) {
         return column->categorical ? column->codes[a] != column->codes[b] : column->numbers[a] != column->numbers[b];
@@ -71,6 +73,7 @@ void check_whole(const Dataset& dataset, const std::string& holdout, const Divid
     static constexpr uint32_t unseen = UINT32_MAX;
     Buffer<uint32_t> first_of(context.memory(), what, dataset.target.size(), unseen); // its first row of the join
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        if (!weighs(dataset, ids[row])) return;
         uint32_t& first = first_of[ids[row]];
         if (first == unseen) first = static_cast<uint32_t>(row);
         const bool is_withheld = folds.of_row[row] == Folds::withheld;
@@ -88,26 +91,26 @@ class Units {
   public:
     Units(const Dataset& dataset, const Buffer<uint64_t>& contents, uint64_t seed)
         : dataset_(dataset), contents_(contents), seed_(seed) {
-        if (dataset.fold) group_ids_ = dataset.ids_of(*dataset.fold);
+        if (dataset.divider) group_ids_ = dataset.ids_of(*dataset.divider);
     }
 
     // Says whether there is no label by which they are alike.
-    bool are_mixed() const { return dataset_.fold || dataset_.query || dataset_.labels.empty(); }
+    bool are_mixed() const { return dataset_.divider || dataset_.query || dataset_.labels.empty(); }
     // Numbers are below it.
-    size_t end() const { return dataset_.fold ? dataset_.fold->categories.size() : dataset_.target.size(); }
+    size_t end() const { return dataset_.divider ? dataset_.divider->categories.size() : dataset_.target.size(); }
     size_t of(uint64_t row, size_t at) const {
-        if (dataset_.fold) return dataset_.fold->codes[group_ids_[row]];
+        if (dataset_.divider) return dataset_.divider->codes[group_ids_[row]];
         return dataset_.query ? (*dataset_.query)[at] : at;
     }
     uint64_t hash(size_t number) const {
         static constexpr uint64_t of_contents = 0x666f6c64, of_queries = of_contents + 1, of_groups = of_contents + 2;
-        if (dataset_.fold)
-            return random_bits(seed_, of_groups, relational::hash_bytes(dataset_.fold->categories[number]));
+        if (dataset_.divider)
+            return random_bits(seed_, of_groups, relational::hash_bytes(dataset_.divider->categories[number]));
         return dataset_.query ? random_bits(seed_, of_queries, number)
                               : random_bits(seed_, of_contents, contents_[number]);
     }
     std::string called() const {
-        if (dataset_.fold) return "groups of \"" + dataset_.fold->name + '"';
+        if (dataset_.divider) return "groups of \"" + dataset_.divider->name + '"';
         return dataset_.query ? "queries" : "rows";
     }
 
@@ -160,7 +163,7 @@ void deal(const Dataset& dataset, const Units& units, size_t count, Folds& folds
 // Returns the first value of each fold.
 std::vector<double> first_values(const Dataset& dataset, size_t count, const Divider& divider, const Folds& folds,
                                  RunContext& context) {
-    const FeatureColumn& column = *dataset.fold;
+    const FeatureColumn& column = *dataset.divider;
     const RowIds ids = dataset.ids_of(column);
     Buffer<uint64_t> rows(context.memory(), what, column.numbers.size(), uint64_t{0});
     for_each_used(dataset, folds.of_row, context, [&](uint64_t row, size_t) { rows[ids[row]]++; });
@@ -185,12 +188,12 @@ void cut_in_order(const Dataset& dataset, size_t count, const Divider& divider, 
     // A month before the 31st is no later than one before the 30th, but may be earlier in the day.
     for (size_t i = train_end.size(); i-- > 1;) train_end[i - 1] = std::min(train_end[i - 1], train_end[i]);
     Buffer<uint16_t>& trains_from = folds.trains_from.emplace(context.memory(), what, dataset.rows);
-    const RowIds ids = dataset.ids_of(*dataset.fold);
+    const RowIds ids = dataset.ids_of(*dataset.divider);
     const auto values_up_to = [](const std::vector<double>& values, double value) {
         return static_cast<uint16_t>(std::upper_bound(values.begin(), values.end(), value) - values.begin());
     };
     context.for_each(dataset.rows, 10, [&](uint64_t row) {
-        const double value = dataset.fold->numbers[ids[row]];
+        const double value = dataset.divider->numbers[ids[row]];
         trains_from[row] = values_up_to(train_end, value);
         if (folds.of_row[row] == Folds::withheld) return;
         const uint16_t part = values_up_to(first, value);
@@ -306,7 +309,7 @@ Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int
     if (is_ordered) {
         cut_in_order(dataset, static_cast<size_t>(count), divider, folds, context);
         check_gap(dataset, folds, context);
-    } else if (dataset.fold && divider.division == Division::fold) {
+    } else if (dataset.divider && divider.division == Division::fold) {
         read_column(dataset, folds, context);
     } else {
         deal(dataset, Units(dataset, contents, seed), static_cast<size_t>(count), folds, context);

@@ -36,13 +36,18 @@ struct Folds {
     Buffer<uint8_t> final_roles(bool scored, RunContext& context) const;
 };
 
+// Says whether a row of the target's table counts.
+inline bool weighs(const Dataset& dataset, size_t target_row) {
+    return dataset.weight.empty() || dataset.weight[target_row] > 0;
+}
+
 // Calls body(row of the join, row of the target's table) for the rows that are not withheld and weigh something.
 template <class Body>
 void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunContext& context, const Body& body) {
     const RowIds target_ids = dataset.target_ids();
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
         const size_t at = target_ids[row];
-        if (of_row[row] != Folds::withheld && (dataset.weight.empty() || dataset.weight[at] > 0)) body(row, at);
+        if (of_row[row] != Folds::withheld && weighs(dataset, at)) body(row, at);
     });
 }
 
@@ -53,7 +58,7 @@ void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunCo
 // Error limit_exceeded where a column has more values than max_folds.
 void check_fold_count(const std::string& column, size_t values);
 
-// How the column dataset.fold divides rows.
+// How the column dataset.divider divides rows.
 struct Divider {
     Division division = Division::fold;
     // Of order_by: where the first value that a fold scores is `first`, rows of values below train_end(first) ≤ first
@@ -61,14 +66,15 @@ struct Divider {
     std::function<double(double first)> train_end = {};
 };
 
-// By dataset.fold, and where there is none by hashes of the contents of the target's rows and the seed:
+// By dataset.divider, and where there is none by hashes of the contents of the target's rows and the seed:
 // - fold: each category is a fold, in their order; NULL is trained on and never scored.
 // - order_by: finite numbers, by which the rows of the join are cut into count + 1 parts of about one size. Each part
 //   but the first is a fold, whose model is trained on the rows before it. Rows of one value are in one part.
 // - group_by: categories, which are dealt to `count` folds by hashes of their names and the seed.
 // - Without a column, rows of the target's table are dealt: sizes differ by one row at most, and so do those of every
 //   label; ranked rows stay with their query.
-// Rows that dataset.holdout marks are withheld. holdout: what errors call that column.
+// Rows that dataset.holdout marks are withheld. holdout: what errors call that column. Rows of weight 0 may have any
+// value.
 // Errors: invalid_argument for fewer rows, groups or values than it takes, for a column of which a row of the target's
 // table meets two values or that withholds it in some rows of the join only, for a column without a fold, for rows that
 // are all withheld, and for a fold that leaves nothing to train on; null_value and out_of_range for what cannot be

@@ -76,11 +76,14 @@ std::string called_column(Division division, const DataColumn& column) {
 
 // Returns 1 for the rows of the last values, 0 for the others.
 Buffer<double> last_rows(const Join& join, const DatasetPlan& plan, double fraction, RunContext& context) {
-    const DataColumn& column = column_at(join, plan.fold->place);
+    const DataColumn& column = column_at(join, plan.divider->place);
     const std::string name = called_column(Division::order_by, column);
     const Buffer<double>& numbers = column.numbers;
-    context.for_each(numbers.size(), 1, [&](uint64_t row) { check_given(numbers[row], name.c_str()); });
-    const OrderedValues values(numbers, used_rows(join, plan, plan.fold->place.table, context), context);
+    const Buffer<uint64_t> used = used_rows(join, plan, plan.divider->place.table, context);
+    context.for_each(numbers.size(), 1, [&](uint64_t row) {
+        if (used[row] > 0) check_given(numbers[row], name.c_str());
+    });
+    const OrderedValues values(numbers, used, context);
     if (values.size() < 2) refuse_one("values of \"" + column.name + '"');
     const double shares[] = {1 - fraction};
     const double first = values.parts(shares)[0];
@@ -182,15 +185,15 @@ Buffer<double> single_rows(const Join& join, const DatasetPlan& plan, const Held
 
 Buffer<double> groups_of(const Join& join, const DatasetPlan& plan, const HeldFraction& held, RunContext& context) {
     const bool is_query = held.division == Division::fold;
-    const ColumnRef place = is_query ? *plan.query : plan.fold->place;
+    const ColumnRef place = is_query ? *plan.query : plan.divider->place;
     const DataColumn& column = column_at(join, place);
     const std::string name = is_query ? "queries" : "groups of \"" + column.name + '"';
+    const Buffer<uint64_t> used = used_rows(join, plan, place.table, context);
     if (!is_query)
         context.for_each(column.codes.size(), 1, [&](uint64_t row) {
-            if (!column.has_value(row)) refuse_no_group(called_column(held.division, column));
+            if (used[row] > 0 && !column.has_value(row)) refuse_no_group(called_column(held.division, column));
         });
-    return whole_groups(hashes_of(column, held.seed, context), used_rows(join, plan, place.table, context),
-                        held.fraction, name, context);
+    return whole_groups(hashes_of(column, held.seed, context), used, held.fraction, name, context);
 }
 
 } // namespace
@@ -200,10 +203,10 @@ void hold_out(Join& join, DatasetPlan& plan, const HeldFraction& held, RunContex
     Buffer<double> flags = is_ordered                 ? last_rows(join, plan, held.fraction, context)
                            : is_grouped || plan.query ? groups_of(join, plan, held, context)
                                                       : single_rows(join, plan, held, context);
-    const int table = plan.fold ? plan.fold->place.table : plan.target.table;
-    if (plan.fold)
-        check_whole_targets(join, plan, table, flags, called_column(held.division, column_at(join, plan.fold->place)),
-                            context);
+    const int table = plan.divider ? plan.divider->place.table : plan.target.table;
+    if (plan.divider)
+        check_whole_targets(join, plan, table, flags,
+                            called_column(held.division, column_at(join, plan.divider->place)), context);
     std::vector<DataColumn>& columns = join.tables()[table].columns;
     plan.holdout = ColumnRef{table, static_cast<int>(columns.size())};
     columns.push_back({"holdout_fraction",
@@ -211,7 +214,7 @@ void hold_out(Join& join, DatasetPlan& plan, const HeldFraction& held, RunContex
                        std::move(flags),
                        Buffer<uint32_t>(context.memory(), what_held),
                        {}});
-    plan.fold.reset();
+    plan.divider.reset();
 }
 
 } // namespace btml::validation

@@ -223,7 +223,7 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
     if (roles.holdout) plan.holdout = place();
     if (roles.offset) plan.offset = feature(*roles.offset, 0);
     if (roles.query) plan.query = place();
-    if (roles.divider()) plan.fold = feature(*roles.divider(), 0);
+    if (roles.divider()) plan.divider = feature(*roles.divider(), 0);
     for (size_t i = 0; i < roles.features.size(); i++)
         plan.features.push_back(feature(roles.features[i], roles.directions[i]));
     return plan;

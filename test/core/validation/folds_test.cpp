@@ -147,7 +147,7 @@ TEST(Folds, AreTheValuesOfAColumn) {
     const uint32_t none = FeatureColumn::null_code;
     std::vector<uint32_t> codes;
     for (size_t row = 0; row < data.rows; row++) codes.push_back(row % 4 == 3 ? none : static_cast<uint32_t>(row % 4));
-    dataset.fold = fold_column(codes, {"x", "y", "z", "nobody's"}, context);
+    dataset.divider = fold_column(codes, {"x", "y", "z", "nobody's"}, context);
     const Folds folds = assign_folds(dataset, to_buffer<uint64_t>({}, context), 5, 0, context);
     EXPECT_EQ(folds.names, (std::vector<std::string>{"x", "y", "z"}));
     EXPECT_EQ(folds.rows, (std::vector<uint64_t>{75, 75, 75}));
@@ -167,8 +167,8 @@ TEST(Folds, CutNoRowOfTheTargetsTable) {
         std::vector<uint32_t> codes;
         for (size_t i = 0; i < data.tables[static_cast<size_t>(table)].rows; i++)
             codes.push_back(static_cast<uint32_t>(i % 2));
-        dataset.fold = fold_column(codes, {"x", "y"}, context);
-        dataset.fold->table = table;
+        dataset.divider = fold_column(codes, {"x", "y"}, context);
+        dataset.divider->table = table;
         std::map<uint32_t, uint32_t> fold_of;
         bool is_cut = false;
         for (size_t row = 0; row < data.rows; row++) {
@@ -209,7 +209,7 @@ TEST(Folds, RowsHeldOutCutNoRowOfTheTargetsTable) {
         if (seed % 4 < 2) { // folds that cut nothing
             std::vector<uint32_t> codes;
             for (size_t i = 0; i < data.target.size(); i++) codes.push_back(static_cast<uint32_t>(i % 3));
-            dataset.fold = fold_column(codes, {"x", "y", "z"}, context);
+            dataset.divider = fold_column(codes, {"x", "y", "z"}, context);
         }
         const auto error = caught([&] { assign_folds(dataset, contents, 3, 0, context); });
         EXPECT_EQ(error.message, is_cut ? "holdout cuts a row of the target's table in two" : "") << seed;
@@ -247,8 +247,8 @@ OrderedCase ordered_case(uint64_t seed) {
 
 Dataset dataset_of(const OrderedCase& of, RunContext& context) {
     Dataset dataset = to_dataset(of.data, context);
-    dataset.fold = FeatureColumn(context.memory(), {"at", "float8", false, {}}, of.table);
-    dataset.fold->numbers = to_buffer(of.values, context);
+    dataset.divider = FeatureColumn(context.memory(), {"at", "float8", false, {}}, of.table);
+    dataset.divider->numbers = to_buffer(of.values, context);
     return dataset;
 }
 
@@ -354,8 +354,8 @@ TEST(Folds, InOrderOrOfGroupsCutNoRowOfTheTargetsTable) {
               }).message,
               "order_by \"at\" cuts a row of the target's table in two");
     Dataset dataset = to_dataset(data, context);
-    dataset.fold = fold_column({0, 1, 0, 1}, {"x", "y"}, context);
-    dataset.fold->table = 1;
+    dataset.divider = fold_column({0, 1, 0, 1}, {"x", "y"}, context);
+    dataset.divider->table = 1;
     EXPECT_EQ(caught([&] {
                   assign_folds(dataset, to_buffer<uint64_t>({}, context), 2, 0, context, "", {Division::group_by, {}});
               }).message,
@@ -379,7 +379,7 @@ TEST(Folds, DealWholeGroupsByTheirNames) {
         reversed.assign(names.rbegin(), names.rend());
         const auto dealt = [&](const std::vector<uint32_t>& of, const std::vector<std::string>& called, uint64_t by) {
             Dataset dataset = to_dataset(data, context);
-            dataset.fold = fold_column(of, called, context);
+            dataset.divider = fold_column(of, called, context);
             return assign_folds(dataset, to_buffer<uint64_t>({}, context), count, by, context, "",
                                 {Division::group_by, {}});
         };
@@ -421,11 +421,52 @@ TEST(Folds, RefuseWhatCannotBeOrderedOrGrouped) {
     Dataset dataset = to_dataset(of.data, context);
     std::vector<uint32_t> codes(of.data.rows, 0);
     codes[3] = FeatureColumn::null_code;
-    dataset.fold = fold_column(codes, {"x"}, context);
+    dataset.divider = fold_column(codes, {"x"}, context);
     EXPECT_EQ(caught([&] {
                   assign_folds(dataset, to_buffer<uint64_t>({}, context), 2, 0, context, "", {Division::group_by, {}});
               }).message,
               "group_by \"part\" is NULL in a row");
+}
+
+// Rows of weight 0 may have no value, and change no fold.
+TEST(Folds, LeaveOutWhatWeighsNothing) {
+    size_t odd = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        QuietContext context;
+        OrderedCase of = ordered_case(2 * seed + 1); // with weights
+        const Divider divider{seed % 2 ? Division::order_by : Division::group_by, {}};
+        const auto assigned = [&](bool is_odd) {
+            Dataset dataset = to_dataset(of.data, context);
+            if (divider.division == Division::order_by) {
+                dataset = dataset_of(of, context);
+            } else {
+                std::vector<uint32_t> codes;
+                for (const double value : of.values) codes.push_back(static_cast<uint32_t>(value + 20) % 9);
+                dataset.divider = fold_column(codes, {"a", "b", "c", "d", "e", "f", "g", "h", "i"}, context);
+                dataset.divider->table = of.table;
+            }
+            std::vector<bool> weighed(of.values.size(), false);
+            for (size_t row = 0; row < of.data.rows; row++)
+                if (of.data.weight_of(row) > 0) weighed[of.data.row_of(of.table, row)] = true;
+            for (size_t row = 0; is_odd && row < weighed.size(); row++) {
+                if (weighed[row]) continue;
+                if (dataset.divider->categorical)
+                    dataset.divider->codes[row] = FeatureColumn::null_code;
+                else
+                    dataset.divider->numbers[row] = null_number;
+                odd++;
+            }
+            std::vector<int> of_row;
+            const auto error = caught([&] {
+                const Folds folds = assign_folds(dataset, to_buffer<uint64_t>({}, context), 3, 0, context, "", divider);
+                for (size_t row = 0; row < of.data.rows; row++)
+                    if (of.data.weight_of(row) > 0) of_row.push_back(folds.of_row[row]);
+            });
+            return std::pair(error.message, of_row);
+        };
+        EXPECT_EQ(assigned(true), assigned(false)) << seed;
+    }
+    EXPECT_GT(odd, 500u);
 }
 
 TEST(Folds, ThatCannotBeAreRefused) {
@@ -439,7 +480,7 @@ TEST(Folds, ThatCannotBeAreRefused) {
               "there are more folds (4) than rows (3)");
     Dataset dataset = to_dataset(data, context);
     const auto assigned = [&](const std::vector<uint32_t>& codes, std::vector<std::string> names) {
-        dataset.fold = fold_column(codes, std::move(names), context);
+        dataset.divider = fold_column(codes, std::move(names), context);
         return caught([&] { assign_folds(dataset, to_buffer<uint64_t>({}, context), 5, 0, context); }).message;
     };
     const uint32_t none = FeatureColumn::null_code;

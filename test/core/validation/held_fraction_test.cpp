@@ -70,7 +70,7 @@ Case make_case(uint64_t seed, bool is_category, RunContext& context) {
         made.plan.weight = add_column(
             made.join, made.plan.target.table, false, [](int row) { return std::abs(row + 7) % 3; }, context);
     const auto value = [=](int row) { return Case::value(row, seed); };
-    made.plan.fold = relational::FeatureRef{add_column(made.join, made.table, is_category, value, context), "x"};
+    made.plan.divider = relational::FeatureRef{add_column(made.join, made.table, is_category, value, context), "x"};
     return made;
 }
 
@@ -140,7 +140,7 @@ TEST(HeldFraction, IsOfTheLastRowsOfTheJoin) {
         EXPECT_EQ(error.message, is_cut ? "order_by \"made\" cuts a row of the target's table in two" : "");
         cut += is_cut;
         if (is_cut) continue;
-        EXPECT_FALSE(of.plan.fold);
+        EXPECT_FALSE(of.plan.divider);
         const DataColumn& flags = column_at(of.join, *of.plan.holdout);
         for (uint64_t row = 0; row < flags.numbers.size(); row++)
             EXPECT_EQ(flags.numbers[row] != 0, Case::value(original_row(of.join, of.table, row), seed) >= first)
@@ -271,18 +271,54 @@ TEST(HeldFraction, NeedsTwoOfWhatItTakes) {
               "holdout_fraction needs two rows of the target's table or more");
     for (const double odd : {std::nan(""), HUGE_VAL, null_number}) {
         Case of = make_case(5, false, context);
-        for (double& number : column_at(of.join, of.plan.fold->place).numbers) number = odd;
+        for (double& number : column_at(of.join, of.plan.divider->place).numbers) number = odd;
         const auto error = caught([&] { hold_out(of.join, of.plan, {0.5, 0, Division::order_by}, context); });
         EXPECT_EQ(error.message, is_null(odd)      ? "order_by \"made\" is NULL in a row"
                                  : std::isnan(odd) ? "order_by \"made\" is NaN in a row"
                                                    : "order_by \"made\" is infinite in a row");
     }
     Case of = make_case(5, true, context);
-    for (uint32_t& code : column_at(of.join, of.plan.fold->place).codes) code = DataColumn::null_code;
+    for (uint32_t& code : column_at(of.join, of.plan.divider->place).codes) code = DataColumn::null_code;
     EXPECT_EQ(caught([&] {
                   hold_out(of.join, of.plan, {0.5, 0, Division::group_by}, context);
               }).message,
               "group_by \"made\" is NULL in a row");
+}
+
+// Rows of weight 0 may have no value, and change nothing of what is held out.
+TEST(HeldFraction, LeavesOutWhatWeighsNothing) {
+    size_t odd = 0;
+    for (uint64_t seed = 0; seed < 300; seed += 3) { // with weights
+        QuietContext context;
+        const bool is_grouped = seed % 2;
+        const auto held = [&](bool is_odd) {
+            Case of = make_case(seed, is_grouped, context);
+            const uint64_t rows = of.join.tables()[static_cast<size_t>(of.table)].rows;
+            std::vector<bool> weighed(rows, false);
+            std::map<int, uint64_t> place;
+            for (uint64_t row = 0; row < rows; row++) place[original_row(of.join, of.table, row)] = row;
+            for (const Tuple& tuple : of.rows)
+                if (of.weight(tuple) > 0) weighed[place.at(tuple[static_cast<size_t>(of.table)])] = true;
+            DataColumn& column = column_at(of.join, of.plan.divider->place);
+            for (uint64_t row = 0; is_odd && row < rows; row++) {
+                if (weighed[row]) continue;
+                if (is_grouped)
+                    column.codes[row] = DataColumn::null_code;
+                else
+                    column.numbers[row] = null_number;
+                odd++;
+            }
+            std::vector<bool> flags;
+            const auto error = caught([&] {
+                hold_out(of.join, of.plan, {0.3, seed, is_grouped ? Division::group_by : Division::order_by}, context);
+                for (uint64_t row = 0; row < rows; row++)
+                    if (weighed[row]) flags.push_back(column_at(of.join, *of.plan.holdout).numbers[row] != 0);
+            });
+            return std::pair(error.message, flags);
+        };
+        EXPECT_EQ(held(true), held(false)) << seed;
+    }
+    EXPECT_GT(odd, 30u);
 }
 
 } // namespace

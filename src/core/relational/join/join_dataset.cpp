@@ -130,7 +130,7 @@ Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunConte
         check_each(offset, "offset", check_given, context);
         dataset.offset = make_feature(offset, *plan.offset, context);
     }
-    if (plan.fold) dataset.fold = make_feature(column_at(join, plan.fold->place), *plan.fold, context);
+    if (plan.divider) dataset.divider = make_feature(column_at(join, plan.divider->place), *plan.divider, context);
     if (plan.query) dataset.query = make_groups(column_at(join, *plan.query), context);
     for (const FeatureRef& feature : plan.features)
         dataset.features.push_back(make_feature(column_at(join, feature.place), feature, context));

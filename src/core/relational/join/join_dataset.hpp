@@ -32,7 +32,7 @@ struct DatasetPlan {
     std::optional<ColumnRef> holdout;  // NULL counts as false
     std::optional<FeatureRef> offset;  // of the target's table, numbers
     std::optional<ColumnRef> query;    // of the target's table
-    std::optional<FeatureRef> fold;    // categories
+    std::optional<FeatureRef> divider; // categories, or numbers that order rows
     std::vector<FeatureRef> features;  // no column twice
     std::vector<std::string> labels;   // that the target's numbers are codes of; empty: they are numbers
     std::vector<double> label_weights; // empty: 1
