@@ -4,10 +4,10 @@ SET jit = off;
 CREATE SCHEMA things;
 SET search_path = things, public;
 
-CREATE TABLE customer (id int PRIMARY KEY, region text, boss int REFERENCES customer, born date);
+CREATE TABLE customer (id int PRIMARY KEY, region text, boss int REFERENCES customer, born date, since int);
 CREATE TABLE product (id int PRIMARY KEY, kind text, price numeric);
 CREATE TABLE orders (id int PRIMARY KEY, customer int REFERENCES customer, at timestamp, channel text);
-CREATE TABLE line (orders int REFERENCES orders, product int REFERENCES product, n int);
+CREATE TABLE line (orders int REFERENCES orders, product int REFERENCES product, n int, returned int);
 CREATE TABLE call (customer int REFERENCES customer, at timestamp, minutes float8, resolved boolean, topic text);
 CREATE TABLE task (customer int REFERENCES customer, as_of timestamp, y int);
 
@@ -15,13 +15,14 @@ CREATE TABLE task (customer int REFERENCES customer, as_of timestamp, y int);
 CREATE FUNCTION draw(i int, salt int, n int) RETURNS int LANGUAGE sql IMMUTABLE AS
 'SELECT ((hashint4extended($1, $2) % $3 + $3) % $3)::int';
 
-INSERT INTO customer SELECT i, (ARRAY['north', 'south', 'east'])[1 + draw(i, 1, 3)], nullif(i / 5, 0), date '1990-01-01' + 10 * i
-FROM generate_series(1, 40) i;
+INSERT INTO customer SELECT i, (ARRAY['north', 'south', 'east'])[1 + draw(i, 1, 3)], nullif(i / 5, 0), date '1990-01-01' + 10 * i,
+    2000 + i % 20 FROM generate_series(1, 40) i;
 INSERT INTO product SELECT i, (ARRAY['toy', 'book'])[1 + i % 2], i * 1.5 FROM generate_series(1, 8) i;
 INSERT INTO orders SELECT i, nullif(draw(i, 2, 41), 0), nullif(timestamp '2024-01-01' + draw(i, 3, 400) * interval '1 day',
     '2024-01-01'), (ARRAY['web', 'shop', NULL])[1 + draw(i, 4, 3)] FROM generate_series(1, 600) i;
 -- Lines of one order are alike: which of them is the last is nobody's choice.
-INSERT INTO line SELECT i, 1 + draw(i, 6, 8), 1 + draw(i, 7, 5) FROM generate_series(1, 600) i, generate_series(1, draw(i, 5, 4));
+INSERT INTO line SELECT i, 1 + draw(i, 6, 8), 1 + draw(i, 7, 5), draw(i, 17, 2 + draw(i, 7, 5))
+FROM generate_series(1, 600) i, generate_series(1, draw(i, 5, 4));
 INSERT INTO call SELECT 1 + draw(i, 8, 40), timestamp '2024-01-01' + draw(i, 9, 400) * interval '1 day',
     CASE draw(i, 10, 9) WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::float8 ELSE draw(i, 11, 50) END, nullif(draw(i, 12, 3), 2)::boolean,
     (ARRAY['bill', 'move', 'Ω "odd" \name'])[1 + draw(i, 13, 3)] FROM generate_series(1, 900) i;
@@ -36,11 +37,12 @@ CREATE VIEW v_call AS SELECT * FROM call;
 CREATE VIEW v_orders AS SELECT * FROM orders;
 CREATE VIEW v_line AS SELECT l.*, o.customer, o.at FROM line l JOIN orders o ON o.id = l.orders;
 CREATE VIEW v_product AS SELECT v.customer, v.at, p.* FROM v_line v LEFT JOIN product p ON p.id = v.product;
-CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean) RETURNS text
+CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean, whole text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     x text := CASE WHEN value NOT IN ('true', 'false') THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col
         || '::int'
+        WHEN whole IS NOT NULL THEN format('(%I::float8 / nullif(%I, 0))', col, whole)
         WHEN col = 'minutes' THEN $x$nullif(minutes, 'NaN')$x$ ELSE quote_ident(coalesce(col, 'at')) END;
     days text := 'extract(epoch FROM %s)::float8 / 86400 ';
     rows text := format('FROM %I h WHERE h.customer = t.customer AND h.at %s t.as_of', 'v_' || relation,
@@ -68,6 +70,12 @@ BEGIN
             'IS NOT NULL AND h.at < t.as_of - interval %3$L ORDER BY at DESC, %1$s DESC LIMIT 1), ', x, 'v_' || relation,
                 coalesce(span, '3000 years'))
             || format(ends, 'ASC', 1) || ')'
+        WHEN 'growth' THEN format(ends, 'DESC', 1)
+            || format(' / nullif(coalesce((SELECT %1$s FROM %2$I h WHERE h.customer = t.customer AND %1$s '
+            'IS NOT NULL AND h.at < t.as_of - interval %3$L ORDER BY at DESC, %1$s DESC LIMIT 1), ', x || '::float8', 'v_' || relation,
+                coalesce(span, '3000 years'))
+            || format(ends, 'ASC', 1) || '), 0)'
+        WHEN 'years_since' THEN format('(SELECT extract(year FROM t.as_of) - %I FROM %I WHERE id = t.customer)', col, relation)
         WHEN 'last' THEN format(ends, 'DESC', 1)
         WHEN 'last_text' THEN format('(SELECT %I::text %s ORDER BY at DESC, %1$I::text DESC LIMIT 1)', col, known)
         WHEN 'previous' THEN format(ends, 'DESC', 2)
@@ -84,10 +92,10 @@ BEGIN
         name := f ->> 'name';
         EXECUTE format('SELECT count(*) FROM found t WHERE %s', CASE WHEN f ->> 'type' = 'text' AND f ->> 'aggregate' = 'last'
             THEN format('%I IS DISTINCT FROM %s', name, plain(f ->> 'relation', 'last_text', f ->> 'column', NULL, NULL,
-                (plan ->> 'inclusive')::boolean))
+                (plan ->> 'inclusive')::boolean, NULL))
             ELSE format($q$%1$I IS DISTINCT FROM (%2$s)::float8 AND (abs(%1$I - (%2$s)::float8) < 1e-9 * (1 + abs(%1$I))) IS NOT TRUE$q$,
                 name, plain(f ->> 'relation', f ->> 'aggregate', f ->> 'column', f ->> 'value', f ->> 'window',
-                (plan ->> 'inclusive')::boolean)) END) INTO rows;
+                (plan ->> 'inclusive')::boolean, f ->> 'whole')) END) INTO rows;
         IF rows > 0 THEN RETURN NEXT; END IF;
     END LOOP;
     DROP TABLE found;
@@ -96,6 +104,8 @@ END $$;
 CREATE TABLE plan AS SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of',
     relations => '{"customer": {"time": null}, "customer_by_boss": false, "customer_with_boss": false}') AS p;
 SELECT count(*), count(DISTINCT relation) AS relations FROM plan, jsonb_to_recordset(p -> 'features') AS f(relation text);
+SELECT name, definition FROM plan, btml.feature_list(p)
+WHERE aggregate = 'years_since' OR (definition ~ 'returned /' AND window_length IS NULL);
 SELECT name, rows FROM plan, differing(p);
 SELECT name, rows FROM btml.relational_features('task', as_of => 'as_of', inclusive => true, windows => '{1 day,2 mons,NULL,00:30:00}',
     relations => '{"customer_by_boss": false, "customer_with_boss": false}') AS p, differing(p);

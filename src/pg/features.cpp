@@ -2,12 +2,11 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/features_catalogue.hpp"
 #include "pg/features_selection.hpp"
+#include "pg/features_values.hpp"
 #include "pg/values/named_options.hpp"
 #include "pg/values/result.hpp"
 
 #include "core/features/sql_names.hpp"
-
-#include <map>
 
 extern "C" {
 #include "datatype/timestamp.h"
@@ -21,7 +20,6 @@ using namespace features;
 namespace {
 
 constexpr uint64_t min_target_rows = 20;
-constexpr size_t max_value_bytes = 200; // of a text that has features of its own
 constexpr char relations_hint[] =
     R"(relations is an object by name of relation, as in {"calls": {"table": "call", "key": {"customer_id": "customer_id"}}}.)";
 constexpr char no_key_hint[] = "Give the source's table a foreign key to the table of the thing, or name relations.";
@@ -182,36 +180,6 @@ std::vector<NamedRelation> read_relations(const NamedArguments& arguments) {
     return in_order(std::move(relations));
 }
 
-// border: a condition that the rows which count meet; empty where all do.
-TextValues text_values(const CatalogueTable& table, const std::string& column, const std::string& border,
-                       RunContext& context) {
-    constexpr int most = 3;
-    const std::string name = quoted(column);
-    const std::vector<TextRow> rows =
-        text_rows("SELECT value, n::text, (count(*) OVER ())::text FROM (SELECT " + name +
-                      "::text COLLATE \"C\" AS value, count(*) AS n FROM " + quoted(table.schema) + "." +
-                      quoted(table.name) + " WHERE " + name + " IS NOT NULL" + border +
-                      " GROUP BY 1) AS c ORDER BY c.n DESC, c.value LIMIT " + std::to_string(most),
-                  "counting texts", context);
-    TextValues values;
-    for (const TextRow& row : rows) {
-        values.distinct = std::stoull(row[2]);
-        if (row[1] != "1" && !row[0].empty() && row[0].size() <= max_value_bytes)
-            values.most_frequent.push_back(row[0]);
-    }
-    return values;
-}
-
-// Says whether nine of ten numbers of a column, or more, are whole ones that a year of our time may be.
-bool holds_years(const CatalogueTable& table, const std::string& column, RunContext& context) {
-    const std::string name = quoted(column);
-    const std::vector<TextRow> rows = text_rows(
-        "SELECT 'yes' FROM " + quoted(table.schema) + "." + quoted(table.name) + " HAVING count(*) FILTER (WHERE " +
-            name + " BETWEEN 1500 AND 2500 AND " + name + "::numeric % 1 = 0) > 0.9 * count(" + name + ")",
-        context);
-    return !rows.empty();
-}
-
 std::string listed(const std::vector<std::string>& names) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -299,22 +267,7 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
         request.relations.push_back(std::move(named[i].request));
     }
     const std::string last = check_rows(source, request.as_of, target, holdout, context);
-    std::map<std::tuple<int, std::string, std::string>, TextValues> counted; // a table is met on many paths
-    std::map<std::pair<int, std::string>, bool> years;
-    request.holds_years = [&](int table, const std::string& column) {
-        const auto [found, is_new] = years.try_emplace({table, column});
-        if (is_new) found->second = holds_years(request.tables[static_cast<size_t>(table)], column, context);
-        return found->second;
-    };
-    request.text_values = [&](int table, const std::string& column, const std::string& time) {
-        const auto [found, is_new] = counted.try_emplace({table, column, time});
-        if (!is_new) return found->second;
-        std::string border;
-        if (!time.empty() && !last.empty())
-            border = " AND extract(epoch FROM " + quoted(time) + (options.inclusive ? ") <= " : ") < ") +
-                     literal(last) + "::numeric";
-        return found->second = text_values(request.tables[static_cast<size_t>(table)], column, border, context);
-    };
+    answer_by_queries(request, last, context);
     PlanRemarks remarks;
     Plan plan = candidate_plan(request, remarks);
     tell(remarks);

@@ -219,7 +219,7 @@ class PlainSql:
         while relation:
             by_last |= self.relations[relation]["last"]
             relation = self.relations[relation]["of"]
-        return by_last or feature["aggregate"] in ("last", "previous", "change")
+        return by_last or feature["aggregate"] in ("last", "previous", "change", "growth")
 
     def rows_of(self, relation):
         """The relation with many rows that it is, or is joined to; None: the source."""
@@ -275,13 +275,17 @@ class PlainSql:
             relation = self.relations[relation]["of"]
         return f"CASE WHEN {' AND '.join(conditions)} THEN {value} END" if conditions else value
 
+    def column(self, feature):
+        column, whole = (f"{name(feature['relation'])}.{name(feature.get(which) or '')}" for which in ("column", "whole"))
+        return f"{column}::float8 / nullif({whole}, 0)" if "whole" in feature else column
+
     def aggregate(self, feature, rows):
         at, relation = self.time_of_rows(rows), feature["relation"]
         of_row = f"{name(rows)}.{name(next(iter(self.relations[rows]['key'])))}"
         conditions = [f"{of_row} IS NOT NULL"]
         if feature["window"]:
             conditions.append(f"{at} >= {self.as_of} - interval {literal(feature['window'])}")
-        x = self.known(relation, rows, f"{name(relation)}.{name(feature['column'])}") if feature["column"] else "1"
+        x = self.known(relation, rows, self.column(feature)) if feature["column"] else "1"
         if feature["aggregate"] == "matches" and feature.get("type") == "boolean":
             x = f"(({x}) = {feature['value']})::int"
         elif feature.get("type") == "text":
@@ -310,6 +314,7 @@ class PlainSql:
                 "mean_gap": f"(max({days}){chosen} - min({days}){chosen}) / nullif({count} - 1, 0)",
                 "slope": f"86400 * regr_slope(({x})::float8, extract(epoch FROM {at} - {self.as_of})::float8){chosen}",
                 "change": f"{place(1)} - coalesce({before}, {place(1, 'ASC')})",
+                "growth": f"{place(1)}::float8 / nullif(coalesce({before}, {place(1, 'ASC')}), 0)",
                 "matches": f"coalesce(sum({x}){chosen}, 0)"}[feature["aggregate"]]
 
     def last_key(self, first):
@@ -349,9 +354,10 @@ class PlainSql:
                 f"ON {self.key(chain[0])}{border} GROUP BY p.btml_row, {self.as_of})")
 
     def value(self, feature):
-        column = f"{name(feature['relation'])}.{name(feature['column'])}"
-        value = column
-        if feature["type"] == "time":
+        column = value = self.column(feature)
+        if feature["aggregate"] == "years_since":
+            value = f"extract(year FROM {self.as_of}) - {column}"
+        elif feature["type"] == "time":
             value = (f"CASE WHEN {column}::timestamp {self.before} {self.as_of} "
                      f"THEN extract(epoch FROM {self.as_of} - {column}::timestamp)::float8 / 86400 END")
         elif feature["type"] == "boolean":

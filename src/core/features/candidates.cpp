@@ -72,7 +72,7 @@ class CandidateSearch {
     void add_features(int relation) {
         const Relation& of = plan_.at(relation);
         const int rows = plan_.rows_of(relation);
-        if (relation == rows) add_each(relation, "", ColumnType::number, {});
+        if (relation == rows) add_each(feature_of(relation, "", ColumnType::number));
         const std::optional<std::vector<std::string>>& wanted = relations_.at(relation).columns;
         for (const TableColumn& column : relations_.table_of(relation).columns) {
             if (!column.type || column.name == of.time || has_pair_column(of.key, column.name, &KeyPair::column))
@@ -92,58 +92,77 @@ class CandidateSearch {
         if (column.type == ColumnType::time && !request_.as_of.empty() &&
             is_zoned != (request_.as_of_type == TimeType::timestamptz))
             return;
-        if (column.type == ColumnType::text && values_of(relation, column).distinct > max_kinds) return;
-        Definition feature{.name = {},
-                           .relation = relation,
-                           .aggregate = Aggregate::value,
-                           .column = column.name,
-                           .type = *column.type};
+        if (column.type == ColumnType::text && texts_of(relation, column.name).distinct > max_kinds) return;
+        Definition feature = feature_of(relation, column.name, *column.type);
         add_feature(feature);
-        if (column.type != ColumnType::number || request_.as_of.empty() ||
-            !request_.holds_years(relations_.at(relation).table, column.name))
-            return;
-        feature.aggregate = Aggregate::years_since;
-        add_feature(std::move(feature));
+        if (column.type != ColumnType::number) return;
+        const NumberValues numbers = numbers_of(relation);
+        if (numbers.years.contains(column.name) && !request_.as_of.empty()) {
+            feature.aggregate = Aggregate::years_since;
+            add_feature(feature);
+        }
+        if (const auto whole = numbers.wholes.find(column.name); whole != numbers.wholes.end()) {
+            feature.whole = whole->second;
+            add_feature(feature);
+        }
     }
 
-    TextValues values_of(int relation, const TableColumn& column) const {
-        return request_.text_values(relations_.at(relation).table, column.name, plan_.at(relation).time);
+    static Definition feature_of(int relation, const std::string& column, ColumnType type) {
+        return {.name = {}, .relation = relation, .aggregate = Aggregate::value, .column = column, .type = type};
+    }
+
+    TextValues texts_of(int relation, const std::string& column) const {
+        return request_.texts(relations_.at(relation).table, column, plan_.at(relation).time);
+    }
+    NumberValues numbers_of(int relation) const {
+        return request_.numbers(relations_.at(relation).table, plan_.at(relation).time);
     }
 
     void add_of_column(int relation, const TableColumn& column) {
         if (is_unique(relations_.table_of(relation), {{column.name, {}}})) return; // as many as rows
         if (column.of_key) return add_of_key(relation, column);
-        if (column.type != ColumnType::text) return add_each(relation, column.name, *column.type, {});
-        const TextValues values = values_of(relation, column);
+        const Definition feature = feature_of(relation, column.name, *column.type);
+        if (column.type == ColumnType::number) return add_of_number(feature);
+        if (column.type != ColumnType::text) return add_each(feature);
+        const TextValues values = texts_of(relation, column.name);
         if (values.most_frequent.empty()) return; // each is there once
-        if (values.distinct > max_kinds) return add_each(relation, column.name, *column.type, {Aggregate::distinct});
-        add_each(relation, column.name, *column.type, {}, values.most_frequent);
+        if (values.distinct > max_kinds) return add_each(feature, {Aggregate::distinct});
+        add_each(feature, {}, values.most_frequent);
+    }
+
+    void add_of_number(Definition feature) {
+        add_each(feature);
+        if (plan_.rows_of(feature.relation) != feature.relation) return;
+        const NumberValues numbers = numbers_of(feature.relation);
+        const auto whole = numbers.wholes.find(feature.column);
+        if (whole == numbers.wholes.end()) return;
+        feature.whole = whole->second;
+        add_each(feature, {Aggregate::mean, Aggregate::sum, Aggregate::max, Aggregate::last});
     }
 
     // What tells things apart is counted; of few things the last one is a kind.
     void add_of_key(int relation, const TableColumn& column) {
-        add_each(relation, column.name, *column.type, {Aggregate::distinct});
-        if (column.type == ColumnType::time || values_of(relation, column).distinct > max_kinds) return;
-        add_each(relation, column.name, ColumnType::text, {Aggregate::last});
+        add_each(feature_of(relation, column.name, *column.type), {Aggregate::distinct});
+        if (column.type == ColumnType::time || texts_of(relation, column.name).distinct > max_kinds) return;
+        add_each(feature_of(relation, column.name, ColumnType::text), {Aggregate::last});
     }
 
     // Adds features of a column, or of rows, in all windows. only: none for all that its type allows.
-    void add_each(int relation, const std::string& column, ColumnType type, const std::vector<Aggregate>& only,
+    void add_each(Definition feature, const std::vector<Aggregate>& only = {},
                   const std::vector<std::string>& most_frequent = {}) {
         for (size_t i = 0; i < std::size(aggregates); i++) {
-            const auto aggregate = static_cast<Aggregate>(i);
-            const AggregateFacts& facts = facts_of(aggregate);
-            const bool is_taken = column.empty() ? facts.types == 0 : (facts.types & type_bit(type)) != 0;
-            if (!is_taken || is_of_one_row(aggregate)) continue;
-            if (!only.empty() && std::find(only.begin(), only.end(), aggregate) == only.end()) continue;
-            if (only.empty() && aggregate == Aggregate::distinct && type == ColumnType::number) continue;
-            for (const std::string& value : compared_with(aggregate, type, most_frequent))
-                add_windows({.name = {},
-                             .relation = relation,
-                             .aggregate = aggregate,
-                             .column = column,
-                             .type = type,
-                             .value = value});
+            feature.aggregate = static_cast<Aggregate>(i);
+            const AggregateFacts& facts = facts_of(feature.aggregate);
+            const bool is_taken =
+                feature.column.empty() ? facts.types == 0 : (facts.types & type_bit(feature.type)) != 0;
+            if (!is_taken || is_of_one_row(feature.aggregate)) continue;
+            if (!only.empty() && std::find(only.begin(), only.end(), feature.aggregate) == only.end()) continue;
+            if (only.empty() && feature.aggregate == Aggregate::distinct && feature.type == ColumnType::number)
+                continue;
+            for (const std::string& value : compared_with(feature.aggregate, feature.type, most_frequent)) {
+                feature.value = value;
+                add_windows(feature);
+            }
         }
     }
 
@@ -172,12 +191,14 @@ class CandidateSearch {
     void add_feature(Definition feature) {
         std::string name = plan_.at(feature.relation).name;
         if (!feature.column.empty()) name += "_" + feature.column;
+        if (!feature.whole.empty()) name += "_per_" + feature.whole;
         if (feature.aggregate != Aggregate::value) name += std::string("_") + facts_of(feature.aggregate).name;
         if (!feature.value.empty()) name += "_" + plain(feature.value);
         const std::string label = feature.window.empty() ? "" : "_" + window_label(feature.window);
         feature.name = feature_names_.unused(cut(name, max_name_bytes - label.size()) + label);
         plan_.features.push_back(std::move(feature));
     }
+
     const CandidateRequest& request_;
     PlanRemarks& remarks_;
     Plan plan_;

@@ -5,6 +5,8 @@
 #include "core/features/plan.hpp"
 
 #include <functional>
+#include <map>
+#include <set>
 
 namespace btml::features {
 
@@ -55,6 +57,12 @@ struct TextValues {
     std::vector<std::string> most_frequent = {}; // of those that are there twice at least
 };
 
+// What the numbers of a table's columns are.
+struct NumberValues {
+    std::set<std::string> years = {};               // columns whose values are years of our time
+    std::map<std::string, std::string> wholes = {}; // by column: the one that it is a part of in every row
+};
+
 struct CandidateRequest {
     std::vector<CatalogueTable> tables;
     std::vector<ForeignKey> foreign_keys;
@@ -65,10 +73,9 @@ struct CandidateRequest {
     bool inclusive = false;
     std::vector<std::string> windows = {""}; // "" for all rows
     int max_depth = 2;
-    // Counts the texts of a column, of rows before the last as_of where they have a time.
-    std::function<TextValues(int table, const std::string& column, const std::string& time)> text_values;
-    // Says whether the numbers of a column are years of our time.
-    std::function<bool(int table, const std::string& column)> holds_years;
+    // Say what a table's columns hold, in rows before the last as_of where they have a time.
+    std::function<TextValues(int table, const std::string& column, const std::string& time)> texts;
+    std::function<NumberValues(int table, const std::string& time)> numbers;
 };
 
 // How many relations are taken of those that foreign keys lead to: the nearest.

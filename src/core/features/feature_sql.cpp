@@ -110,8 +110,8 @@ class FeatureQuery {
         const Definition& feature = plan_.features[i];
         const int rows = plan_.rows_of(feature.relation);
         if (rows == source_number) {
-            result_[i] = std::string("prediction.") +
-                         looked_up(feature.relation, feature.column, feature.type, feature.aggregate);
+            const bool is_time = feature.type == ColumnType::time && !plan_.as_of.empty();
+            result_[i] = "prediction." + looked_up(feature.relation, value_of(feature), is_time ? feature.column : "");
             return;
         }
         RowSet& set = used(rows);
@@ -130,7 +130,14 @@ class FeatureQuery {
         result_[i] = name_of(rows) + format(".x[%zu]", request);
     }
 
-    std::string column_of(const Definition& feature) const { return column(feature.relation, feature.column); }
+    // A number that is a part of another column is its share, NULL where it is none.
+    std::string column_of(const Definition& feature) const {
+        const std::string of = column(feature.relation, feature.column);
+        if (feature.whole.empty()) return of;
+        const std::string whole = column(feature.relation, feature.whole);
+        return "CASE WHEN " + of + " BETWEEN 0 AND " + whole + " THEN " + of + "::float8 / nullif(" + whole +
+               "::float8, 0) END";
+    }
 
     std::string number_of(const Definition& feature) const {
         const std::string of = column_of(feature);
@@ -176,7 +183,7 @@ class FeatureQuery {
         const Relation& by = plan_.at(first);
         if (!by.last) {
             for (const KeyPair& pair : by.key)
-                if (by.of != source_number) looked_up(by.of, pair.of_column, {});
+                if (by.of != source_number) looked_up(by.of, column(by.of, pair.of_column));
             return;
         }
         RowSet& set = used(plan_.rows_of(by.of));
@@ -204,27 +211,29 @@ class FeatureQuery {
         return known(by.of, "CASE WHEN " + known_all + " THEN " + key_text(columns) + " END");
     }
 
-    // A column of a relation that is joined to the source: the name that predictions have it by. No type: as it is.
-    std::string looked_up(int relation, const std::string& column_name, std::optional<ColumnType> type,
-                          Aggregate aggregate = Aggregate::value) {
+    // What a feature of one row is.
+    std::string value_of(const Definition& feature) const {
+        const std::string of = column_of(feature), as_of = "source." + name(plan_.as_of);
+        if (feature.aggregate == Aggregate::years_since)
+            return "extract(year FROM " + timestamp(as_of, source_.as_of) + ")::float8 - " + of;
+        if (feature.type == ColumnType::time && !plan_.as_of.empty())
+            return "nullif(extract(epoch FROM " + as_of + ") - extract(epoch FROM " + of +
+                   "), 'Infinity')::float8 / 86400";
+        return feature.type == ColumnType::boolean ? of + "::int" : of;
+    }
+
+    // A value of a relation that is joined to the source: the name that predictions have it by. time: a column of the
+    // relation that must be before as_of as well.
+    std::string looked_up(int relation, std::string value, const std::string& time = {}) {
         join_to(predictions_, relation);
-        const std::string of = column(relation, column_name);
-        const bool is_time = type == ColumnType::time && !plan_.as_of.empty();
-        std::string value = of;
-        if (is_time)
-            value = "nullif(extract(epoch FROM source." + name(plan_.as_of) + ") - extract(epoch FROM " + of +
-                    "), 'Infinity')::float8 / 86400";
-        if (type == ColumnType::boolean) value += "::int";
-        if (aggregate == Aggregate::years_since)
-            value =
-                "extract(year FROM " + timestamp("source." + name(plan_.as_of), source_.as_of) + ")::float8 - " + of;
         std::string condition;
-        const auto require = [&](const std::string& time) {
-            condition += (condition.empty() ? "" : " AND ") + time + before() + "source." + name(plan_.as_of);
+        const auto require = [&](int of, const std::string& column_name) {
+            condition +=
+                (condition.empty() ? "" : " AND ") + column(of, column_name) + before() + "source." + name(plan_.as_of);
         };
-        if (is_time) require(of);
+        if (!time.empty()) require(relation, time);
         for (int at = relation; at != source_number && !plan_.as_of.empty(); at = plan_.at(at).of)
-            if (const Relation& joined = plan_.at(at); !joined.time.empty()) require(column(at, joined.time));
+            if (const Relation& joined = plan_.at(at); !joined.time.empty()) require(at, joined.time);
         if (!condition.empty()) value = "CASE WHEN " + condition + " THEN " + value + " END";
         return prefix_ + std::to_string(number_in(predictions_.numbers, value));
     }
@@ -305,8 +314,9 @@ class FeatureQuery {
             return key;
         }
         for (const KeyPair& pair : by.key)
-            key.values.push_back(
-                "prediction." + (by.of == source_number ? name(pair.of_column) : looked_up(by.of, pair.of_column, {})));
+            key.values.push_back("prediction." + (by.of == source_number
+                                                      ? name(pair.of_column)
+                                                      : looked_up(by.of, column(by.of, pair.of_column))));
         return key;
     }
 

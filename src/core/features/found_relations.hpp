@@ -3,8 +3,6 @@
 
 #include "core/features/candidates.hpp"
 
-#include <set>
-
 namespace btml::features {
 
 // Gives out names of which none is there twice.

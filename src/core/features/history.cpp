@@ -56,6 +56,11 @@ double slope_of(const RowSums& sums) {
     return sums.time_squares > 0 ? sums.products / sums.time_squares : null_number;
 }
 
+double ratio(double a, double b) {
+    const double ratio = a / b;
+    return std::isfinite(ratio) ? ratio : null_number;
+}
+
 double missing_unless_number(double x) {
     return std::isnan(x) ? null_number : x;
 }
@@ -327,6 +332,8 @@ double History::of_values(const Request& request, const RowSums& sums) const {
         return sums.count < 2 ? null_number : std::sqrt(sums.squares / (sums.count - 1));
     case Aggregate::change:
         return value_of(sums.last) - value_of(before >= 0 ? before : sums.first);
+    case Aggregate::growth:
+        return ratio(value_of(sums.last), value_of(before >= 0 ? before : sums.first));
     case Aggregate::slope:
         return slope_of(start < timeless_ ? this->sums(column, timeless_, times_.size()) : sums);
     case Aggregate::last:

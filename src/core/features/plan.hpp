@@ -41,6 +41,7 @@ struct Definition {
     ColumnType type = ColumnType::number;
     std::string window = {}; // an interval, empty: all rows
     std::string value = {};  // of a share of texts
+    std::string whole = {};  // a column that the column's values are parts of; empty: they are taken as they are
     std::optional<double> gain = {};
 };
 

@@ -32,10 +32,12 @@ struct Schema {
     Schema() {
         request.as_of = "as_of";
         request.as_of_type = TimeType::timestamp;
-        request.text_values = [](int, const std::string&, const std::string&) {
+        request.texts = [](int, const std::string&, const std::string&) {
             return TextValues{.distinct = 2, .most_frequent = {"a", "b"}};
         };
-        request.holds_years = [](int, const std::string& column) { return column == "born"; };
+        request.numbers = [](int, const std::string&) {
+            return NumberValues{.years = {"born"}, .wholes = {{"part", "whole"}}};
+        };
         add("task", {key("customer"), time_column("as_of")});
         request.tables[0].is_own = true;
         request.source = {{.name = "customer", .table = 0, .table_column = "customer"},
@@ -536,7 +538,7 @@ TEST(Candidates, KnowKindsFromNames) {
     columns.push_back({.name = "topic", .type = ColumnType::text});
     shop.request.windows = {""};
     const auto names_with = [&](TextValues values) {
-        shop.request.text_values = [=](int, const std::string&, const std::string&) { return values; };
+        shop.request.texts = [=](int, const std::string&, const std::string&) { return values; };
         return names_of(shop.plan());
     };
     std::vector<std::string> names = names_with({.distinct = 3, .most_frequent = {"bill", "a'b", ""}});

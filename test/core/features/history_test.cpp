@@ -79,6 +79,10 @@ double plain(Aggregate aggregate, const Values& in, const Values& before) {
         return x.size() < 2 ? null_number : std::sqrt(centred_product(x, x) / static_cast<double>(x.size() - 1));
     case Aggregate::change:
         return x.back() - (before.x.empty() ? x.front() : before.x.back());
+    case Aggregate::growth: {
+        const double first = before.x.empty() ? x.front() : before.x.back();
+        return first == 0 ? null_number : x.back() / first;
+    }
     case Aggregate::slope:
         return centred_product(in.t, in.t) > 0 ? centred_product(x, in.t) / centred_product(in.t, in.t) : null_number;
     case Aggregate::last:
@@ -104,8 +108,9 @@ double plain_of_rows(Aggregate aggregate, const std::vector<Row>& rows, int64_t 
 }
 
 const std::vector<Aggregate> of_values = {
-    Aggregate::mean,  Aggregate::sum,  Aggregate::min,      Aggregate::max,   Aggregate::sd,       Aggregate::change,
-    Aggregate::slope, Aggregate::last, Aggregate::previous, Aggregate::share, Aggregate::distinct, Aggregate::matches};
+    Aggregate::mean,     Aggregate::sum,     Aggregate::min,   Aggregate::max,      Aggregate::sd,
+    Aggregate::change,   Aggregate::slope,   Aggregate::last,  Aggregate::previous, Aggregate::share,
+    Aggregate::distinct, Aggregate::matches, Aggregate::growth};
 const std::vector<Aggregate> of_rows = {Aggregate::count, Aggregate::since_first, Aggregate::since_last,
                                         Aggregate::mean_gap};
 

@@ -1,0 +1,164 @@
+#include "pg/features_values.hpp"
+
+#include "core/features/sql_names.hpp"
+#include "pg/features_catalogue.hpp"
+
+#include <cmath>
+#include <map>
+
+namespace btml::pg {
+
+using namespace features;
+
+namespace {
+
+constexpr size_t max_value_bytes = 200; // of a text that has features of its own
+constexpr size_t max_wholes = 8;        // columns that one is compared with
+constexpr size_t max_selected = 1000;   // expressions in one SELECT
+
+// A column of numbers that are finite and not all the same.
+struct NumberColumn {
+    std::string name;
+    double min = 0, max = 0;
+    bool holds_years = false;
+};
+
+// Reads the values of one table's columns, of the rows that count.
+class TableValues {
+  public:
+    TableValues(const CatalogueTable& table, std::string condition, RunContext& context)
+        : table_(table),
+          from_(" FROM " + quoted(table.schema) + "." + quoted(table.name)),
+          condition_(std::move(condition)),
+          context_(context) {}
+
+    TextValues texts(const std::string& column) const {
+        constexpr int most = 3;
+        const std::string name = quoted(column);
+        const std::vector<TextRow> rows =
+            text_rows("SELECT value, n::text, (count(*) OVER ())::text FROM (SELECT " + name +
+                          "::text COLLATE \"C\" AS value, count(*) AS n" + from_ + " WHERE " + name + " IS NOT NULL" +
+                          (condition_.empty() ? "" : " AND ") + condition_ +
+                          " GROUP BY 1) AS c ORDER BY c.n DESC, c.value LIMIT " + std::to_string(most),
+                      "counting texts", context_);
+        TextValues values;
+        for (const TextRow& row : rows) {
+            values.distinct = std::stoull(row[2]);
+            if (row[1] != "1" && !row[0].empty() && row[0].size() <= max_value_bytes)
+                values.most_frequent.push_back(row[0]);
+        }
+        return values;
+    }
+
+    NumberValues numbers() const {
+        NumberValues values;
+        const std::vector<NumberColumn> columns = number_columns();
+        for (const NumberColumn& column : columns)
+            if (column.holds_years) values.years.insert(column.name);
+        find_wholes(columns, values.wholes);
+        return values;
+    }
+
+  private:
+    std::vector<NumberColumn> number_columns() const {
+        std::vector<NumberColumn> columns;
+        std::vector<std::string> ranges;
+        for (const TableColumn& column : table_.columns) {
+            if (column.type != ColumnType::number || column.of_key) continue;
+            const std::string name = quoted(column.name);
+            ranges.push_back("min(" + name + ")::text || ' ' || max(" + name +
+                             ")::text || CASE WHEN count(*) FILTER (WHERE " + name + " BETWEEN 1500 AND 2500 AND " +
+                             name + "::numeric % 1 = 0) > 0.9 * count(" + name + ") THEN ' years' ELSE '' END");
+            columns.push_back({.name = column.name});
+        }
+        const std::vector<std::string> found = select(ranges);
+        std::vector<NumberColumn> kept;
+        for (size_t i = 0; i < columns.size(); i++) {
+            const std::string& range = found[i];
+            char* end = nullptr;
+            columns[i].min = std::strtod(range.c_str(), &end);
+            columns[i].max = std::strtod(end, nullptr);
+            columns[i].holds_years = range.ends_with(" years");
+            if (!range.empty() && std::isfinite(columns[i].min) && std::isfinite(columns[i].max))
+                kept.push_back(columns[i]);
+        }
+        return kept;
+    }
+
+    // Finds of each column that is a part of others, and never more than they are, the one of the least maximum.
+    void find_wholes(std::vector<NumberColumn> columns, std::map<std::string, std::string>& wholes) const {
+        std::erase_if(columns, [](const NumberColumn& column) {
+            return column.holds_years || column.min < 0 || column.max == 0;
+        });
+        std::stable_sort(columns.begin(), columns.end(),
+                         [](const NumberColumn& a, const NumberColumn& b) { return a.max < b.max; });
+        std::vector<std::pair<std::string, std::string>> pairs;
+        std::vector<std::string> conditions;
+        for (size_t part = 0; part < columns.size(); part++) {
+            size_t compared = 0;
+            for (size_t whole = 0; whole < columns.size() && compared < max_wholes; whole++) {
+                if (whole == part || columns[whole].max < columns[part].max) continue;
+                compared++;
+                pairs.emplace_back(columns[part].name, columns[whole].name);
+                conditions.push_back(is_part(quoted(columns[part].name), quoted(columns[whole].name)));
+            }
+        }
+        const std::vector<std::string> found = select(conditions);
+        for (size_t i = 0; i < pairs.size(); i++)
+            if (found[i] == "true") wholes.insert(pairs[i]);
+    }
+
+    // A part is never more than its whole, all of it in some row, and less in another. Both are known in half of its
+    // rows or more.
+    static std::string is_part(const std::string& part, const std::string& whole) {
+        const std::string both = part + " IS NOT NULL AND " + whole + " IS NOT NULL";
+        return "(bool_and(" + part + " <= " + whole + ") AND bool_or(" + part + " < " + whole + ") AND bool_or(" +
+               part + " = " + whole + " AND " + part + " > 0) AND 2 * count(*) FILTER (WHERE " + both + ") >= count(" +
+               part + "))::text";
+    }
+
+    // Returns the values of aggregates, "" for NULL.
+    std::vector<std::string> select(const std::vector<std::string>& aggregates) const {
+        std::vector<std::string> values;
+        for (size_t begin = 0; begin < aggregates.size(); begin += max_selected) {
+            std::string sql = "SELECT ";
+            for (size_t i = begin; i < std::min(aggregates.size(), begin + max_selected); i++)
+                sql += (i > begin ? ", " : "") + aggregates[i];
+            sql += from_ + (condition_.empty() ? "" : " WHERE ") + condition_;
+            const std::vector<TextRow> rows = text_rows(sql, "comparing numbers", context_);
+            values.insert(values.end(), rows.front().begin(), rows.front().end());
+        }
+        return values;
+    }
+
+    const CatalogueTable& table_;
+    const std::string from_, condition_;
+    RunContext& context_;
+};
+
+} // namespace
+
+void answer_by_queries(CandidateRequest& request, const std::string& last, RunContext& context) {
+    const auto values_of = [&request, last, &context](int table, const std::string& time) {
+        std::string condition;
+        if (!time.empty() && !last.empty())
+            condition = "extract(epoch FROM " + quoted(time) + (request.inclusive ? ") <= " : ") < ") + literal(last) +
+                        "::numeric";
+        return TableValues(request.tables[static_cast<size_t>(table)], std::move(condition), context);
+    };
+    // A table is met on many paths.
+    request.texts = [values_of, known = std::map<std::tuple<int, std::string, std::string>, TextValues>()](
+                        int table, const std::string& column, const std::string& time) mutable {
+        const auto [found, is_new] = known.try_emplace({table, column, time});
+        if (is_new) found->second = values_of(table, time).texts(column);
+        return found->second;
+    };
+    request.numbers = [values_of, known = std::map<std::pair<int, std::string>, NumberValues>()](
+                          int table, const std::string& time) mutable {
+        const auto [found, is_new] = known.try_emplace({table, time});
+        if (is_new) found->second = values_of(table, time).numbers();
+        return found->second;
+    };
+}
+
+} // namespace btml::pg
