@@ -140,7 +140,6 @@ SELECT caught($$SELECT btml.boost_fit('SELECT y, x, z FROM thing t JOIN event e 
     unit => 'target')$$);
 SELECT caught($$SELECT btml.boost_fit('SELECT y, x, max(z) AS z FROM thing JOIN event USING (thing_id) GROUP BY y, x', 'y',
     unit => 'target')$$);
-SELECT caught($$SELECT btml.boost_fit('met', 'y', unit => 'target', strategy => 'distributed')$$);
 -- Weights are checked as they were given.
 UPDATE thing SET w = -1 WHERE thing_id = 5;
 SELECT caught($$SELECT btml.boost_fit('SELECT y, x, z, w FROM thing JOIN event USING (thing_id)', 'y', unit => 'target', weight => 'w')$$);

@@ -34,6 +34,7 @@ WHERE s.day = '2025-06-15' ORDER BY s.store_id, s.item_id LIMIT 3;
 
 CREATE TABLE contract (contract_id int PRIMARY KEY, months int, leaves boolean);
 CREATE TABLE call (contract_id int, minutes int);
+CREATE TABLE fits (name text PRIMARY KEY, model btml.model);
 INSERT INTO call SELECT i, (i * n * 31 + n * n) % 50
 FROM generate_series(1, 6000) i, generate_series(1, 1 + floor(40 * (i * 7919 % 1009 / 1009.0) ^ 6)::int) n;
 INSERT INTO contract SELECT contract_id, contract_id * 37 % 48, contract_id * 7907 % 1000 < 60 + 10 * count(*)
@@ -43,18 +44,18 @@ SELECT c.contract_id, c.leaves, c.months, k.minutes FROM contract c JOIN call k 
 CREATE VIEW counted AS
 SELECT contract_id, leaves, months, count(*) AS calls, avg(minutes) AS minutes FROM called GROUP BY contract_id, leaves, months;
 
-INSERT INTO models SELECT 'by calls', btml.boost_fit('called', 'leaves', exclude => '{contract_id}', trees => 30);
+INSERT INTO fits SELECT 'by calls', btml.boost_fit('called', 'leaves', exclude => '{contract_id}', trees => 30);
 
-INSERT INTO models SELECT 'by contracts', btml.boost_fit('called', 'leaves', exclude => '{contract_id}', trees => 30, unit => 'target');
-INSERT INTO models SELECT 'of counts', btml.boost_fit('counted', 'leaves', exclude => '{contract_id}', trees => 30);
+INSERT INTO fits SELECT 'by contracts', btml.boost_fit('called', 'leaves', exclude => '{contract_id}', trees => 30, unit => 'target');
+INSERT INTO fits SELECT 'of counts', btml.boost_fit('counted', 'leaves', exclude => '{contract_id}', trees => 30);
 WITH predicted AS (
     SELECT contract_id, avg(btml.predict(m.model, c.*)) FILTER (WHERE m.name = 'by calls') AS by_calls,
            avg(btml.predict(m.model, c.*)) FILTER (WHERE m.name = 'by contracts') AS by_contracts
-    FROM models m, called c WHERE m.name IN ('by calls', 'by contracts') GROUP BY contract_id)
+    FROM fits m, called c WHERE m.name IN ('by calls', 'by contracts') GROUP BY contract_id)
 SELECT CASE WHEN c.calls = 1 THEN '1' WHEN c.calls < 10 THEN '2 to 9' ELSE '10 to 40' END AS calls, count(*) AS contracts,
        round(avg(c.leaves::int), 3) AS leave, round(avg(p.by_calls)::numeric, 3) AS by_calls,
        round(avg(p.by_contracts)::numeric, 3) AS by_contracts, round(avg(btml.predict(m.model, c.*))::numeric, 3) AS of_counts
-FROM models m, counted c JOIN predicted p USING (contract_id) WHERE m.name = 'of counts' GROUP BY 1 ORDER BY min(c.calls);
+FROM fits m, counted c JOIN predicted p USING (contract_id) WHERE m.name = 'of counts' GROUP BY 1 ORDER BY min(c.calls);
 
 CREATE TABLE player_season AS
 SELECT s.playerid, s.teamid, s.yearid, ln(s.salary) - avg(ln(s.salary)) OVER (PARTITION BY s.yearid) AS pay,

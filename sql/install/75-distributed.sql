@@ -49,12 +49,14 @@ CREATE FUNCTION btml_internal.number(time) RETURNS float8 LANGUAGE C IMMUTABLE S
 CREATE FUNCTION btml_internal.number(timestamp) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_timestamp';
 CREATE FUNCTION btml_internal.number(timestamptz) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_timestamp';
 CREATE FUNCTION btml_internal.number(interval) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_interval';
+CREATE FUNCTION btml_internal.number(tid) RETURNS float8 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_number_tid';
 COMMENT ON FUNCTION btml_internal.number(numeric, json) IS 'the nearest float8; beyond the greatest an error that names the column, a string of JSON, which unlike a text has no collation and can be shipped';
 COMMENT ON FUNCTION btml_internal.number(date) IS 'seconds since 1970, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(time) IS 'seconds since midnight, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(timestamp) IS 'seconds since 1970, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(timestamptz) IS 'seconds since 1970, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(interval) IS 'seconds, as a feature of this type has them';
+COMMENT ON FUNCTION btml_internal.number(tid) IS 'the number of the block times 65536, and the number of the row in it';
 -- Messages are trusted: only who leads a fit may send them.
 REVOKE EXECUTE ON FUNCTION btml_internal.hold_rows(bytea, float8[]), btml_internal.hold_rows(bytea, float8[], text[]),
     btml_internal.exchange_messages(bytea) FROM PUBLIC;

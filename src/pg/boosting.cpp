@@ -156,7 +156,7 @@ FitResult fit_here(const BoostRequest& request, Options& options, std::optional<
     result.model.strategy = name_of(choice.strategy);
     result.model.strategy_reason = choice.reason;
     if (!result.residuals.empty()) result.model.strategy_reason += "; " + result.residuals;
-    notice_repeats(training, one_row_each_or_unit);
+    notice_repeats(training.repeats, one_row_each_or_unit);
     notice_findings(result.findings, request.target);
     report_sketch_error(result.model);
     result.timings.insert(result.timings.begin(), training.timings.begin(), training.timings.end());

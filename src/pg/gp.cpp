@@ -55,7 +55,7 @@ void tell_warnings(const FitResult& result) {
 
 // Takes the rows out of the join.
 Dataset take_dataset(TrainingJoin& training, RunContext& context) {
-    notice_repeats(training, one_row_each);
+    notice_repeats(training.repeats, one_row_each);
     const Stopwatch joining(training.timings.back().seconds);
     relational::JoinRows rows = relational::enumerate(training.join, context);
     return make_dataset(std::move(training.join), std::move(rows), training.plan, context);

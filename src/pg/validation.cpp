@@ -271,7 +271,7 @@ std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uin
 // Reads the tables once, with the contents of the target's rows, which folds go by.
 TrainingJoin read_rows(const TrainingRequest& request, const char* hint_of_repeats, RunContext& context) {
     TrainingJoin training = read_training_join(request, context, RowContents::read, RowContents::read);
-    notice_repeats(training, hint_of_repeats);
+    notice_repeats(training.repeats, hint_of_repeats);
     const relational::DatasetPlan& plan = training.plan;
     if (request.fold) {
         relational::DataColumn& column = column_at(training.join, plan.divider->place);

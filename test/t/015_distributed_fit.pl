@@ -126,6 +126,108 @@ for my $join ('there t JOIN more_there m USING (id)', 'there t LEFT JOIN more_th
 	is($session->query(qq{SELECT facts(btml.boost_fit('SELECT t.x, t.n, t.kind, m.z, t.y FROM $join', 'y', trees => 3, strategy => 'distributed'))
 	    = facts(btml.boost_fit('SELECT t.x, t.n, t.kind, m.z, t.y FROM $local', 'y', trees => 3, strategy => 'enumerate'))}), 't', "a join: $join");
 }
+# The unit of a join: each row of the target's table weighs 1 over its repeats, which all are on its server but for those of no row.
+for my $table ('thing', 'event')
+{
+	my $fields = $table eq 'thing' ? 'id int, x float8, kind text, y float8, w float8, held boolean' : 'id int, z float8';
+	$node->safe_psql('postgres', "CREATE TABLE ${table}_here ($fields); CREATE TABLE ${table}_there ($fields) PARTITION BY HASH (id)");
+	for my $part (0 .. $partitions - 1)
+	{
+		$workers[ $part % 2 ]->safe_psql('postgres', "CREATE TABLE ${table}_$part ($fields)");
+		$node->safe_psql('postgres', "CREATE FOREIGN TABLE ${table}_there_$part PARTITION OF ${table}_there FOR VALUES WITH (MODULUS $partitions, REMAINDER $part)
+		    SERVER worker_" . $part % 2 . " OPTIONS (table_name '${table}_$part')");
+	}
+}
+
+# Things, some of which have no target or equal another one, with up to `most` events; other events are of no thing, or of none that has an id.
+sub fill
+{
+	my ($seed, $most) = @_;
+	$node->safe_psql('postgres', <<"SQL");
+SELECT setseed($seed / 100.0);
+TRUNCATE thing_here, event_here, thing_there, event_there;
+INSERT INTO thing_here SELECT i, floor(random() * 20), chr(97 + floor(random() * 3)::int), nullif(floor(random() * 40), 13) + i % 3, floor(1 + random() * 3), random() < 0.2
+FROM generate_series(1, 400) i;
+INSERT INTO thing_here SELECT * FROM thing_here WHERE id % 11 = 0;
+INSERT INTO event_here SELECT nullif(id, 7), floor(random() * 30) FROM (SELECT id, floor(random() * ($most + 1))::int AS events FROM generate_series(1, 460) id) i, generate_series(1, events);
+INSERT INTO thing_there SELECT * FROM thing_here ORDER BY random();
+INSERT INTO event_there SELECT * FROM event_here ORDER BY random();
+SQL
+	return;
+}
+
+my ($telling) = session($node);
+# Says what a fit over the servers and one here give, and what they tell.
+sub both
+{
+	my ($source, $arguments) = @_;
+	my @both;
+	for my $strategy ('distributed', 'enumerate')
+	{
+		(my $of = $source) =~ s/\b(thing|event|met)\b/$1 . ($strategy eq 'distributed' ? '_there' : '_here')/ge;
+		$telling->{stderr} = '';
+		my $facts = $telling->query("SELECT facts(btml.boost_fit('$of', $arguments, trees => 4, min_leaf_rows => 3, strategy => '$strategy'))");
+		(my $told = $telling->{stderr}) =~ s/_t?here//g;
+		push @both, join "\n", $facts, $told =~ /(NOTICE:  the join.*|ERROR.*)/g;
+	}
+	$telling->{stderr} = '';
+	return @both;
+}
+
+my $events = 'SELECT t.y, t.x, t.kind, e.z FROM thing t JOIN event e USING (id)';
+my @sources = (
+	[ $events, q('y') ], [ $events, q('y', objective => 'absolute') ], [ $events, q('y', objective => 'poisson') ], [ $events, q('kind', balanced => true) ],
+	[ 'SELECT t.y, t.x, e.z, t.w FROM thing t JOIN event e USING (id)', q('y', weight => 'w') ],
+	[ 'SELECT t.y, t.x, e.z, t.held FROM event e JOIN thing t USING (id)', q('y', holdout => 'held', objective => 'huber') ],
+	[ 'SELECT t.y, t.x, e.z, f.z AS other FROM event e JOIN thing t USING (id) JOIN event f USING (id)', q('y') ],
+	[ 'SELECT t.y, t.x, e.z FROM thing t LEFT JOIN event e ON e.id = t.id AND e.z > 20', q('y') ],
+	[ 'SELECT t.y + t.x AS y, e.z FROM event e LEFT JOIN thing t ON t.id = e.id AND t.x < 10', q('y') ],
+	# All events without a thing repeat one row, on both servers.
+	[ 'SELECT CASE WHEN t.y IS NULL THEN 0 ELSE t.y END AS y, e.z FROM event e LEFT JOIN thing t ON t.id = e.id AND t.x < 10', q('y') ],
+	[ 'SELECT CASE WHEN t.y IS NULL THEN 0 ELSE t.y END AS y, CASE WHEN t.w IS NULL THEN 2 ELSE t.w END AS w, e.z FROM event e LEFT JOIN thing t USING (id)', q('y', weight => 'w') ],
+	[ 'SELECT z, y + 1 AS y FROM met', q('y') ], [ 'SELECT e.z AS y, t.x, t.kind FROM thing t JOIN event e USING (id)', q('y') ]);
+$telling->query('CREATE VIEW met_here AS SELECT t.y * 2 AS y, t.x, e.z FROM thing_here t JOIN event_here e USING (id);
+	CREATE VIEW met_there AS SELECT t.y * 2 AS y, t.x, e.z FROM thing_there t JOIN event_there e USING (id)');
+for my $seed (1 .. 4)
+{
+	fill($seed, $seed < 4 ? 3 * $seed : 1);
+	for my $fit (@sources)
+	{
+		my ($source, $arguments) = @$fit;
+		for my $unit ('join', 'target')
+		{
+			my ($there, $here) = both($source, "$arguments, unit => '$unit'");
+			is($there, $here, "seed $seed, unit => '$unit': $source, $arguments");
+			($unit eq 'target' ? \&unlike : \&like)->($here, qr/^[0-9a-f]{32}\nNOTICE:  the join has each row of thing t/, 'which tells of repeats') if $seed == 1 && $fit == $sources[0];
+		}
+	}
+}
+is($session->query(q{SELECT facts(btml.tree_fit('SELECT t.y, t.x, e.z FROM thing_there t JOIN event_there e USING (id)', 'y', unit => 'target', strategy => 'distributed'))
+    = facts(btml.tree_fit('SELECT t.y, t.x, e.z FROM thing_here t JOIN event_here e USING (id)', 'y', unit => 'target', strategy => 'enumerate'))}), 't', 'one tree by the unit of a join');
+is($session->query(q{SELECT round(sum(rows)::numeric, 6) = (SELECT count(*) FROM thing_here t WHERE y IS NOT NULL AND EXISTS (SELECT FROM event_here e WHERE e.id = t.id))
+    FROM btml.trees(btml.tree_fit('SELECT t.y, t.x, e.z FROM thing_there t JOIN event_there e USING (id)', 'y', unit => 'target', strategy => 'distributed')) WHERE node = 0}),
+	't', 'which has as many rows as the table of the target');
+is($session->query(q{SELECT facts(btml.boost_fit('met_there', 'y', trees => 3, unit => 'target', strategy => 'distributed',
+        start => btml.boost_fit('met_there', 'y', trees => 4, unit => 'target', strategy => 'distributed')))
+    = facts(btml.boost_fit('met_here', 'y', trees => 7, unit => 'target', strategy => 'enumerate'))}), 't', 'trees by the unit of a join that continue from others');
+# A foreign table may stand for several tables, in which rows have the same ctid.
+$workers[0]->safe_psql('postgres', 'CREATE TABLE several (id int, x float8, y float8); CREATE TABLE one_of_several () INHERITS (several);
+    CREATE TABLE several_events (id int, z float8)');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE several (id int, x float8, y float8) PARTITION BY LIST (id);
+CREATE TABLE several_events (id int, z float8) PARTITION BY LIST (id);
+CREATE FOREIGN TABLE several_there PARTITION OF several DEFAULT SERVER worker_0 OPTIONS (table_name 'several');
+CREATE FOREIGN TABLE several_events_there PARTITION OF several_events DEFAULT SERVER worker_0 OPTIONS (table_name 'several_events');
+INSERT INTO several SELECT i, i % 7, i % 5 FROM generate_series(1, 200) i;
+INSERT INTO several_events SELECT i % 200, i FROM generate_series(1, 500) i;
+SQL
+my $several = q(btml.boost_fit('SELECT s.y, s.x, e.z FROM several_events e JOIN several s USING (id)', 'y', trees => 2, unit => 'target', strategy => 'distributed'));
+is($session->query("SELECT btml.summary($several) ->> 'rows'"), 498, 'a foreign table over a parent without rows in others');
+$workers[0]->safe_psql('postgres', 'INSERT INTO one_of_several SELECT id + 200, x, y FROM ONLY several');
+fails($session, "SELECT $several", qr/servers cannot tell which rows of the join repeat a row of the target's table.*Partition "several_there" stands for several tables on its server/s, 'one over several tables');
+(my $joined = $several) =~ s/unit => 'target'/unit => 'join'/;
+is($telling->query("SELECT btml.summary($joined) ->> 'rows'"), 498, 'which has a model by rows of the join');
+unlike($telling->{stderr}, qr/the join has each row/, 'and no wrong number of repeats is told');
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x, y FROM here WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1))}), 't', 'servers without rows');
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT day, clock, moment, instant, lasting, y FROM there', 'y', trees => 9, strategy => 'distributed'))
@@ -183,8 +285,6 @@ sub fit_fails
 }
 fit_fails('there', q('y', row_fraction => 0.5), qr/row_fraction is not supported/, 'row_fraction');
 fit_fails('there', q('y', holdout => 'held', metric => 'mae'), qr/metric is not supported/, 'metric');
-fit_fails('SELECT t.y, t.x, m.z FROM there t JOIN more_there m USING (id)', q('y', unit => 'target'),
-	qr/unit => 'target' is not supported where several machines hold the rows of a join/, 'the unit of a join');
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there', 'y', trees => 2, unit => 'target', strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x, y FROM here', 'y', trees => 2, unit => 'target'))}), 't', 'the unit of a table');
 fit_fails('there', q('x', objective => 'multiclass'), qr/labels that are numbers must be whole/, 'labels that are fractions');
@@ -243,8 +343,7 @@ chooses('there', q('y', row_fraction => 0.5), 'enumerate', qr/NOTICE:  about 120
 	'an option that is not distributed');
 chooses('SELECT t.x, t.y, h.n FROM there t JOIN here h USING (id)', q('y'), 'enumerate', qr/are fetched: table "h\w+" is not partitioned over other servers/, 'a join');
 chooses('SELECT t.x, t.y, m.z FROM there t LEFT JOIN more_there m USING (id)', q('y'), 'distributed', undef, 'a join of partitions');
-chooses('SELECT t.x, t.y, m.z FROM there t LEFT JOIN more_there m USING (id)', q('y', unit => 'target'), 'enumerate',
-	qr/are fetched: unit => 'target' is not supported where several machines hold the rows of a join/, 'the unit of a join that is fetched');
+chooses('SELECT t.x, t.y, m.z FROM there t LEFT JOIN more_there m USING (id)', q('y', unit => 'target'), 'distributed', undef, 'a join of partitions whose unit is the target');
 chooses('SELECT x, y FROM there WHERE random() IS NOT NULL', q('y'), 'enumerate', qr/are fetched: rows of partition "there_0" would be read here/, 'what is not shipped');
 is($session->query(q{SELECT count(*) FROM btml.explain_join('SELECT * FROM there JOIN here USING (id)') l WHERE l LIKE '%Fetched from 6 foreign tables of worker_0, worker_1'}),
 	1, 'explain_join tells what is fetched');

@@ -51,8 +51,7 @@ bool has_distributed_table(const std::vector<CitusTable>& tables) {
     return std::any_of(tables.begin(), tables.end(), [](const CitusTable& table) { return !table.key.empty(); });
 }
 
-bool has_distributed_subplan(const std::string& sql) {
-    Query* const query = parsed_query(sql);
+bool has_distributed_subplan(Query* query) {
     return pg_call([=] {
         // What was computed first is read by this function. Citus's own part of a plan can be looked at as text only.
         const Oid reader = DatumGetObjectId(DirectFunctionCall1(
@@ -63,10 +62,12 @@ bool has_distributed_subplan(const std::string& sql) {
     });
 }
 
+void run_over_shards(const std::string& sql, RunContext& context, const TakeRow& take) {
+    run_over_shards(parsed_query(sql), sql, context, take);
+}
+
 // A setting holds until the query's end, or until the transaction's end that an error brings.
-void run_over_shards(const std::string& sql, RunContext& context,
-                     const std::function<bool(const Datum* values, const bool* nulls)>& take) {
-    const Query* const query = parsed_query(sql);
+void run_over_shards(const Query* query, const std::string& sql, RunContext& context, const TakeRow& take) {
     const int level = pg_call([] {
         const int outer = NewGUCNestLevel();
         for (const auto& [name, value] :

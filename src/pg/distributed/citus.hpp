@@ -22,12 +22,14 @@ bool has_distributed_table(const std::vector<CitusTable>& tables);
 
 // Says whether Citus would compute a part of the query first, and send what comes out to all servers. Errors:
 // PostgreSQL's own, and those of Citus for what it cannot plan.
-bool has_distributed_subplan(const std::string& sql);
+bool has_distributed_subplan(Query* query);
 
 // Plans and runs the query as run_query, with one connection to each server, which a transaction's queries then have in
 // common; what Citus makes of the query has literals as its servers read them.
 // Calls take(values, nulls) for each row, which returns false when it has enough.
-void run_over_shards(const std::string& sql, RunContext& context,
-                     const std::function<bool(const Datum* values, const bool* nulls)>& take);
+using TakeRow = std::function<bool(const Datum* values, const bool* nulls)>;
+void run_over_shards(const std::string& sql, RunContext& context, const TakeRow& take);
+// query: of the SQL, with what the SQL does not say.
+void run_over_shards(const Query* query, const std::string& sql, RunContext& context, const TakeRow& take);
 
 } // namespace btml::pg

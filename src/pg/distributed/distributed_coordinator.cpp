@@ -5,6 +5,7 @@
 #include "pg/bridge/subtransaction.hpp"
 #include "pg/distributed/distributed_transport.hpp"
 #include "pg/source/partitions.hpp"
+#include "pg/source/row_address.hpp"
 #include "pg/values/feature_type.hpp"
 #include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
@@ -93,12 +94,10 @@ class ServerPeers : public Coordinator {
     uint64_t round_ = 0;
 };
 
-// Servers hold rows of the join, and these do not say which of them repeat a row of the target's table.
-void check_unit(const TrainingRequest& request) {
-    if (request.unit == Unit::target && list_length(request.source.analysis().relations) > 1)
-        throw Error(ErrorCode::not_supported,
-                    "unit => 'target' is not supported where several machines hold the rows of a join", {},
-                    "Train on one machine: strategy => 'enumerate'.");
+[[noreturn]] void refuse_unit(const std::string& detail) {
+    throw Error(ErrorCode::not_supported,
+                "servers cannot tell which rows of the join repeat a row of the target's table", detail,
+                "Train on one machine, strategy => 'enumerate', or leave out unit => 'target'.");
 }
 
 // What the servers read: the source, with the columns that a fit takes.
@@ -107,7 +106,6 @@ class ShippedSource {
     // Errors: those of assign_roles; not_supported naming what cannot be shipped.
     ShippedSource(const TrainingRequest& request, RunContext& context)
         : source_(request.source), roles_(assign_roles(request)) {
-        check_unit(request);
         for (const std::optional<int>& place :
              {std::optional(roles_.target), roles_.weight, roles_.holdout, roles_.offset})
             if (place) add(column(*place), place == roles_.target && roles_.target_is_label);
@@ -118,6 +116,7 @@ class ShippedSource {
         std::vector<CitusTable> tables = citus_tables(source_.analysis().query, context);
         is_of_citus_ = has_distributed_table(tables);
         transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
+        add_address(request.unit);
         transport_->check(load({}), context);
     }
 
@@ -125,12 +124,19 @@ class ShippedSource {
     const Source::Column& column(int place) const { return source_.columns()[place]; }
     FitTransport& transport() const { return *transport_; }
     bool is_of_citus() const { return is_of_citus_; }
+    // The target's table in a join of several, where it is known which of its rows each row comes from; or InvalidOid.
+    Oid addressed_table() const { return addressed_table_; }
+    const SourceRelation* target_relation() const {
+        return items<const SourceRelation>(source_.analysis().relations)[column(roles_.target).table];
+    }
 
     // The query that has servers hold their rows.
-    std::string load(const Bytes& command) const {
+    LoadQuery load(const Bytes& command) const {
         std::string arguments = bytea_literal(command) + ", " + array(numbers_, "float8");
         if (!texts_.empty()) arguments += ", " + array(texts_, "text");
-        return query("btml_internal.hold_rows(" + arguments + ")", "");
+        LoadQuery load{query("btml_internal.hold_rows(" + arguments + ")", ""), {}};
+        if (OidIsValid(addressed_table_)) load.addressed = roles_.target;
+        return load;
     }
 
     // The target's values, but for NULLs; of more than max_labels, a few more than that.
@@ -153,6 +159,16 @@ class ShippedSource {
         else
             numbers_.push_back(number_expression(from));
     }
+    // The last of the numbers is the address of the target's row, for which a NULL stands in.
+    void add_address(Unit unit) {
+        if (list_length(source_.analysis().relations) == 1 || target_relation()->reason) return;
+        const std::string address = "btml_internal.number(NULL::pg_catalog.tid)";
+        addressed_table_ = put_row_address(parsed_query(query(address, "")), roles_.target);
+        if (OidIsValid(addressed_table_))
+            numbers_.push_back(address);
+        else if (unit == Unit::target)
+            refuse_unit("The target does not come from rows of one table.");
+    }
     std::string query(const std::string& output, const std::string& end) const {
         return "SELECT " + output + " FROM " + inner_query(source_) + " AS s" + end;
     }
@@ -160,6 +176,7 @@ class ShippedSource {
     const Source& source_;
     const Roles roles_;
     std::vector<std::string> numbers_, texts_; // expressions over the source, in the order of HeldFit::add
+    Oid addressed_table_ = InvalidOid;
     std::unique_ptr<FitTransport> transport_;
     bool is_of_citus_;
 };
@@ -209,6 +226,7 @@ FitPlan plan_of_columns(const ShippedSource& source) {
     plan.target = format("target \"%s\"", source.column(roles.target).name.c_str());
     if (roles.weight) plan.weight = format("weight \"%s\"", source.column(*roles.weight).name.c_str());
     plan.has_holdout = roles.holdout.has_value();
+    plan.has_addresses = OidIsValid(source.addressed_table());
     Model& model = plan.model;
     bool has_direction = false;
     const auto add_feature = [&](int place, bool is_categorical, int direction) {
@@ -344,16 +362,29 @@ void hold(const ShippedSource& source, const FitPlan& plan, RunContext& context)
 }
 
 // What the servers say first. Error invalid_argument where there are no rows.
-HeldCounts held_by_all(ServerPeers& peers) {
+HeldCounts held_by_all(const FitPlan& plan, ServerPeers& peers) {
     HeldCounts all{};
     for (size_t other = 0; other < peers.others(); other++) {
         HeldCounts counts;
         from_bytes(peers.answer_of(other), counts);
-        all.rows += counts.rows;
-        all.skipped += counts.skipped;
+        all += counts;
     }
+    if (plan.shares_weights()) peers.tell(to_bytes(all));
     if (all.rows == 0) refuse_no_rows(format("The target is NULL in all of its %" PRIu64 " rows.", all.skipped));
     return all;
+}
+
+// Says, where it is so, that rows of the target's table are repeated. Error not_supported where that must be known and
+// is not.
+std::string repeats_of_target(const ShippedSource& source, const HeldCounts& all, Unit unit, RunContext& context) {
+    const uint64_t most = std::max(all.most_repeats, all.unmatched);
+    if (most <= 1) return "";
+    const std::string obstacle = source.transport().obstacle_to_addresses(source.addressed_table(), context);
+    if (unit == Unit::target && !obstacle.empty()) refuse_unit(obstacle);
+    if (unit == Unit::target || !obstacle.empty()) return "";
+    const uint64_t target_rows = all.target_rows + (all.unmatched > 0);
+    return describe_repeats(source.target_relation()->name, static_cast<double>(all.rows),
+                            static_cast<double>(target_rows), static_cast<double>(most));
 }
 
 FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, Options options,
@@ -364,9 +395,11 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
     FitTransport& transport = source.transport();
     ServerPeers peers(plan.token, transport, context);
     if (start) peers.tell(encode(*start, context));
-    const HeldCounts all = held_by_all(peers);
+    const HeldCounts all = held_by_all(plan, peers);
+    const std::string repeats = repeats_of_target(source, all, request.unit, context);
     FitResult result =
         fit_distributed(empty_dataset(plan, context), plan.model.options, peers, context, std::move(start));
+    notice_repeats(repeats, one_row_each_or_unit);
     result.model.target = request.target;
     result.model.rows_skipped = all.skipped;
     result.model.strategy = name_of(Strategy::distributed);

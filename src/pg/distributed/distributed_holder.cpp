@@ -117,6 +117,55 @@ void take_booleans(const Buffer<double>& from, FeatureColumn& to, RunContext& co
     });
 }
 
+// Which row of the target's table each of the rows repeats.
+class TargetRows {
+  public:
+    explicit TargetRows(MemoryBudget& budget)
+        : budget_(budget), addresses_(budget), rows_(budget, "rows of a fit"), repeats_(budget, "rows of a target") {}
+
+    // Says that the rows to come are of another table, whose addresses are its own.
+    void begin_part() {
+        addresses_ = IntegerDictionary(budget_);
+        first_ = static_cast<uint32_t>(repeats_.size());
+    }
+    // address: null_number where an outer join found no row.
+    void add(double address) {
+        if (is_null(address)) {
+            rows_.push_back(null_row);
+            unmatched_++;
+            return;
+        }
+        if (!(address >= 0 && address < max_address)) refuse_message();
+        const uint32_t row = first_ + addresses_.number(static_cast<int64_t>(address));
+        if (row == repeats_.size()) repeats_.push_back(0);
+        repeats_[row]++;
+        rows_.push_back(row);
+    }
+
+    void count(HeldCounts& counts) const {
+        counts.target_rows = repeats_.size();
+        for (const uint64_t repeats : repeats_) counts.most_repeats = std::max(counts.most_repeats, repeats);
+        counts.unmatched = unmatched_;
+    }
+    // Shares the weight of each row of the target's table among its repeats. all: the counts of all servers.
+    void share(Buffer<double>& weights, const HeldCounts& all, RunContext& context) const {
+        context.for_each(weights.size(), 1, [&](uint64_t row) {
+            weights[row] /= static_cast<double>(rows_[row] == null_row ? all.unmatched : repeats_[rows_[row]]);
+        });
+    }
+
+  private:
+    static constexpr uint32_t null_row = UINT32_MAX;
+    static constexpr double max_address = 0x1p48;
+
+    MemoryBudget& budget_;
+    IntegerDictionary addresses_; // of this part
+    uint32_t first_ = 0;          // row of this part
+    Buffer<uint32_t> rows_;       // by row of the join
+    Buffer<uint64_t> repeats_;    // by row of the target's table
+    uint64_t unmatched_ = 0;
+};
+
 // The rows of a fit that this backend holds.
 class HeldFit {
   public:
@@ -131,17 +180,22 @@ class HeldFit {
         }
         for (size_t i = 0; i < numbers; i++) numbers_.emplace_back(budget_, "rows of a fit");
         for (size_t i = 0; i < texts; i++) texts_.emplace_back(budget_);
+        if (plan_.has_addresses) target_rows_.emplace(budget_);
     }
 
     int level() const { return level_; }
     // What a subtransaction leaves when it commits is its parent's.
     void pass_to(int level) { level_ = std::min(level_, level); }
     bool is_held() const { return resident_ != nullptr; }
-    size_t numbers() const { return numbers_.size(); }
+    size_t numbers() const { return numbers_.size() + plan_.has_addresses; }
     size_t texts() const { return texts_.size(); }
 
-    // The numbers are the target, the weight, the holdout, the offset, and features that are numbers or booleans, as
-    // far as there are such; the texts a target that is one, and features.
+    // Says that the rows to come are of another part of the tables.
+    void begin_part() {
+        if (target_rows_) target_rows_->begin_part();
+    }
+    // The numbers are the target, the weight, the holdout, the offset, features that are numbers or booleans, and the
+    // address, as far as there are such; the texts a target that is one, and features.
     void add(std::span<const double> numbers, std::span<const std::optional<std::string_view>> texts) {
         if (has_text_target() ? !texts[0].has_value() : is_null(numbers[0])) {
             skipped_++;
@@ -152,9 +206,10 @@ class HeldFit {
         if (!plan_.weight.empty()) check_weight(numbers[next++], plan_.weight.c_str());
         next += plan_.has_holdout;
         if (plan_.model.offset) check_given(numbers[next], "offset");
-        for (size_t i = 0; i < numbers.size(); i++) numbers_[i].push_back(numbers[i]);
+        for (size_t i = 0; i < numbers_.size(); i++) numbers_[i].push_back(numbers[i]);
         for (size_t i = 0; i < texts.size(); i++)
             texts_[i].codes.push_back(texts[i] ? texts_[i].texts.number(*texts[i]) : FeatureColumn::null_code);
+        if (target_rows_) target_rows_->add(numbers.back());
         rows_++;
     }
 
@@ -182,14 +237,24 @@ class HeldFit {
             [this](Holder& peers, RunContext& context) {
                 std::optional<Model> first;
                 if (plan_.has_start) first = decode_model(peers.listen(), context);
-                peers.answer(to_bytes(HeldCounts{rows_, skipped_}));
+                const HeldCounts counts = report_counts(peers);
                 Options options = plan_.model.options;
-                serve_fit(dataset(context), options, peers, context, std::move(first));
+                serve_fit(dataset(counts, context), options, peers, context, std::move(first));
             },
             budget_, thread_count());
     }
 
-    Dataset dataset(RunContext& context) {
+    // Says what it holds. Returns what all hold, where weights are shared.
+    HeldCounts report_counts(Holder& peers) const {
+        HeldCounts counts{rows_, skipped_, 0, 0, 0};
+        if (target_rows_) target_rows_->count(counts);
+        peers.answer(to_bytes(counts));
+        if (plan_.shares_weights()) from_bytes(peers.listen(), counts);
+        return counts;
+    }
+
+    // counts: of all servers, where weights are shared.
+    Dataset dataset(const HeldCounts& counts, RunContext& context) {
         size_t number = 0, text = 0;
         const auto next = [&] { return std::move(numbers_[number++]); };
         Dataset dataset(context.memory(), rows_);
@@ -199,6 +264,7 @@ class HeldFit {
         dataset.label_weights = plan_.model.label_weights;
         dataset.add_table(rows_);
         if (!plan_.weight.empty()) dataset.weight = next();
+        if (target_rows_) share_weights(dataset, counts, context);
         if (plan_.has_holdout) {
             const Buffer<double> flags = next();
             dataset.holdout.resize(flags.size());
@@ -223,6 +289,15 @@ class HeldFit {
             if (!model.directions.empty()) dataset.features.back().direction = model.directions[f];
         }
         return dataset;
+    }
+
+    // Shares weights, if that is asked for. Which rows are repeats need not be known after that.
+    void share_weights(Dataset& dataset, const HeldCounts& all, RunContext& context) {
+        const TargetRows rows = std::move(*target_rows_);
+        target_rows_.reset();
+        if (!plan_.shares_weights()) return;
+        if (plan_.weight.empty()) dataset.weight = Buffer<double>(context.memory(), "weights", rows_, 1.0);
+        rows.share(dataset.weight, all, context);
     }
 
     bool has_text_target() const { return plan_.target_kind == TargetKind::label; }
@@ -269,6 +344,7 @@ class HeldFit {
     int level_; // of the subtransaction that it ends with
     std::vector<Buffer<double>> numbers_;
     std::vector<TextColumn> texts_;
+    std::optional<TargetRows> target_rows_;
     uint64_t rows_ = 0, skipped_ = 0;
     uint64_t step_ = UINT64_MAX;
     std::unique_ptr<ResidentHolder> resident_; // last: it works on the rows
@@ -368,6 +444,13 @@ BTML_NUMBER(time)
 BTML_NUMBER(timestamp)
 BTML_NUMBER(interval)
 
+// btml_internal.number(tid) → float8
+BTML_FUNCTION(btml_number_tid) {
+    const auto* const address = reinterpret_cast<const ItemPointerData*>(PG_GETARG_POINTER(0));
+    return Float8GetDatum(static_cast<double>(ItemPointerGetBlockNumberNoCheck(address)) * 0x1p16 +
+                          ItemPointerGetOffsetNumberNoCheck(address));
+}
+
 // btml_internal.hold_rows_accumulate(state, command bytea, numbers float8[] [, texts text[]]) → state
 BTML_FUNCTION(btml_hold_rows_accumulate) {
     const Arguments arguments(fcinfo);
@@ -376,8 +459,10 @@ BTML_FUNCTION(btml_hold_rows_accumulate) {
     const std::vector<double> numbers = arguments.numbers(2, "numbers");
     const std::vector<std::optional<std::string_view>> texts = texts_of(arguments, 3);
     if (fit.is_held() || numbers.size() != fit.numbers() || texts.size() != fit.texts()) refuse_message();
+    const bool is_first = state->content().empty();
+    if (is_first) fit.begin_part();
     fit.add(numbers, texts);
-    if (state->content().empty()) state->content().add(this_backend(), false, {});
+    if (is_first) state->content().add(this_backend(), false, {});
     return state->datum();
 }
 

@@ -37,6 +37,15 @@ void fill_with_random_bytes(void* to, size_t size) {
     });
 }
 
+HeldCounts& HeldCounts::operator+=(const HeldCounts& other) {
+    rows += other.rows;
+    skipped += other.skipped;
+    target_rows += other.target_rows;
+    most_repeats = std::max(most_repeats, other.most_repeats);
+    unmatched += other.unmatched;
+    return *this;
+}
+
 Bytes encode(const FitPlan& plan, RunContext& context) {
     Writer writer(context);
     writer.append(plan.token);
@@ -48,6 +57,7 @@ Bytes encode(const FitPlan& plan, RunContext& context) {
     writer.put(plan.has_holdout);
     writer.put(static_cast<uint8_t>(plan.target_kind));
     writer.put(plan.has_start);
+    writer.put(plan.has_addresses);
     encode(plan.model, writer);
     return bytes_of(writer);
 }
@@ -85,6 +95,7 @@ FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
     if (kind > static_cast<uint8_t>(TargetKind::label)) refuse_message();
     plan.target_kind = static_cast<TargetKind>(kind);
     plan.has_start = reader.get_bool();
+    plan.has_addresses = reader.get_bool();
     plan.model = decode(reader);
     reader.finish();
     return plan;

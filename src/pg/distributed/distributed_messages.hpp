@@ -27,12 +27,21 @@ struct FitPlan {
     TargetKind target_kind; // a label is the first of the texts, other targets of the numbers
     // Has the options and features (those without categories are numbers), the offset, labels and directions.
     boosting::Model model;
-    bool has_start; // the first message has the model to start from
+    bool has_start;     // the first message has the model to start from
+    bool has_addresses; // the last of the numbers is the address of the row of the target's table, or NULL
+
+    // Whether the weight of a row of the target's table is shared among its repeats.
+    bool shares_weights() const { return has_addresses && model.options.unit == Unit::target; }
 };
 
-// What a server says before everything else.
+// What a server says before everything else. Where it shares weights it is told what all say together.
 struct HeldCounts {
     uint64_t rows, skipped; // skipped: the target is NULL
+    // Where rows have addresses: rows of the target's table, and how often the join has one of them at most.
+    uint64_t target_rows, most_repeats;
+    uint64_t unmatched; // rows that an outer join gave no row of the target's table: all of them repeat its null row
+
+    HeldCounts& operator+=(const HeldCounts& other);
 };
 
 // A message of the coordinator on its way to servers.

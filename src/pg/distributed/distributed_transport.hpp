@@ -6,19 +6,26 @@
 
 namespace btml::pg {
 
+// A query that has servers hold rows.
+struct LoadQuery {
+    std::string sql;
+    std::optional<int> addressed; // the source's output whose row's address is put, as of put_row_address
+};
+
 class FitTransport {
   public:
     using Take = std::function<bool(Datum value)>; // returns false when it has enough
 
     virtual ~FitTransport() = default;
 
-    // load: a query that has servers hold rows. Errors: PostgreSQL's own; not_supported naming what cannot be computed
-    // where the rows are.
-    virtual void check(const std::string& load, RunContext& context) = 0;
+    // Errors: PostgreSQL's own; not_supported naming what cannot be computed where the rows are.
+    virtual void check(const LoadQuery& load, RunContext& context) = 0;
     // Gives the values of a query's first column, but for NULLs. It may run once for each part of the rows.
     virtual void read(const std::string& sql, RunContext& context, const Take& take) = 0;
     // Has all servers hold their rows, after check(), and finds rows by which the backends that do are reached.
-    virtual void hold(const std::string& load, const FitToken& token, RunContext& context) = 0;
+    virtual void hold(const LoadQuery& load, const FitToken& token, RunContext& context) = 0;
+    // Says, after hold(), why addresses of the table's rows do not tell these apart; empty where they do.
+    virtual std::string obstacle_to_addresses(Oid table, RunContext& context) = 0;
 
     virtual size_t backends() const = 0;
     // Gives all backends a message, and returns what they answer. Error internal where rows are not held any more.

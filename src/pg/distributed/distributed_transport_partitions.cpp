@@ -91,8 +91,8 @@ std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t part
 
 class PartitionTransport : public FitTransport {
   public:
-    void check(const std::string& load, RunContext& context) override {
-        const PartitionedQuery query(load);
+    void check(const LoadQuery& load, RunContext& context) override {
+        const PartitionedQuery query(load.sql, load.addressed);
         for (size_t partition = 0; partition < query.partitions(); partition++)
             if (query.is_read_here(partition)) refuse_to_read_here(query, partition);
         find_rows(query, context);
@@ -104,8 +104,8 @@ class PartitionTransport : public FitTransport {
             if (!read_partition(query, partition, context, take)) return;
     }
 
-    void hold(const std::string& load, const FitToken&, RunContext& context) override {
-        load_.emplace(load);
+    void hold(const LoadQuery& load, const FitToken&, RunContext& context) override {
+        load_.emplace(load.sql, load.addressed);
         std::map<uint64_t, size_t> places; // by backend
         for (size_t partition = 0; partition < load_->partitions(); partition++) {
             context.progress("servers read their rows", partition, load_->partitions());
@@ -122,6 +122,20 @@ class PartitionTransport : public FitTransport {
             places_.emplace_back(partition, backend);
         }
         std::sort(places_.begin(), places_.end());
+    }
+
+    // A foreign table may stand for several tables: its server's partitions of it, say.
+    std::string obstacle_to_addresses(Oid table, RunContext& context) override {
+        const PartitionedQuery query("pg_catalog.count(*) OPERATOR(pg_catalog.=) pg_catalog.count(DISTINCT ctid)", "",
+                                     *load_, table);
+        bool are_distinct = true;
+        for (size_t partition = 0; partition < query.partitions(); partition++) {
+            read_partition(query, partition, context, [&](Datum same) { return are_distinct = DatumGetBool(same); });
+            if (!are_distinct)
+                return format("Partition \"%s\" stands for several tables on its server.",
+                              query.name_of(partition).c_str());
+        }
+        return "";
     }
 
     size_t backends() const override { return places_.size(); }

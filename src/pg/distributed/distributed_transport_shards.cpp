@@ -3,11 +3,13 @@
 #include "pg/distributed/distributed_transport.hpp"
 #include "pg/source/analysis.hpp"
 #include "pg/source/read_tables.hpp"
+#include "pg/source/row_address.hpp"
 
 #include <map>
 #include <set>
 
 extern "C" {
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_operator.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
@@ -92,23 +94,29 @@ std::string text_at(const Datum* values, int i) {
 }
 
 // What the aggregate of a query answers.
-std::vector<BackendAnswer> answers_of(const std::string& sql, RunContext& context) {
+std::vector<BackendAnswer> answers_of(const Query* query, const std::string& sql, RunContext& context) {
     std::vector<BackendAnswer> answers;
     const auto take = [&](const Datum* values, const bool* nulls) {
         if (!nulls[0]) answers = backend_answers(values[0]);
         return true;
     };
-    run_over_shards(sql, context, take);
+    run_over_shards(query, sql, context, take);
     return answers;
+}
+
+Query* addressed_query(const LoadQuery& load) {
+    Query* const query = parsed_query(load.sql);
+    if (load.addressed) put_row_address(query, *load.addressed);
+    return query;
 }
 
 class ShardTransport : public FitTransport {
   public:
     explicit ShardTransport(std::vector<CitusTable> tables) : tables_(std::move(tables)) {}
 
-    void check(const std::string& load, RunContext&) override {
-        if (!has_distributed_subplan(load)) return;
-        for (const ReadTable* const read : read_tables(parsed_query(load)))
+    void check(const LoadQuery& load, RunContext&) override {
+        if (!has_distributed_subplan(addressed_query(load))) return;
+        for (const ReadTable* const read : read_tables(parsed_query(load.sql)))
             if (std::none_of(tables_.begin(), tables_.end(),
                              [=](const CitusTable& table) { return table.table == read->table; }))
                 throw Error(ErrorCode::not_supported,
@@ -124,9 +132,10 @@ class ShardTransport : public FitTransport {
         run_over_shards(sql, context, take_row);
     }
 
-    void hold(const std::string& load, const FitToken& token, RunContext& context) override {
+    void hold(const LoadQuery& load, const FitToken& token, RunContext& context) override {
         context.progress("servers read their rows", 0, 0);
-        for (const BackendAnswer& answer : answers_of(load, context)) backends_.insert(answer.backend);
+        for (const BackendAnswer& answer : answers_of(addressed_query(load), load.sql, context))
+            backends_.insert(answer.backend);
         for (const CitusTable& table : tables_) {
             if (backends_.empty() || table.key.empty()) continue;
             through_ = &table;
@@ -136,6 +145,16 @@ class ShardTransport : public FitTransport {
         if (!backends_.empty())
             throw Error(ErrorCode::not_supported, "servers hold rows of the source without a row of their own", "",
                         "Each row of the source must come from a row of a distributed table.");
+    }
+
+    // Servers have copies of a reference table, with ctids of their own.
+    std::string obstacle_to_addresses(Oid table, RunContext&) override {
+        const auto is_distributed = [=](const CitusTable& of) { return of.table == table && !of.key.empty(); };
+        if (std::none_of(tables_.begin(), tables_.end(), is_distributed))
+            return format("Each server has a copy of table %s.", qualified(table).c_str());
+        if (pg_call([=] { return has_subclass(table); }))
+            return format("Rows of table %s are in its partitions.", qualified(table).c_str());
+        return "";
     }
 
     size_t backends() const override { return backends_.size(); }
@@ -173,7 +192,7 @@ class ShardTransport : public FitTransport {
             condition += (condition.empty() ? "" : " OR ") + conditions_.at(backend);
         const std::string sql =
             "SELECT " + message_call(asked, message) + " FROM " + qualified(through_->table) + " WHERE " + condition;
-        for (BackendAnswer& answer : answers_of(sql, context))
+        for (BackendAnswer& answer : answers_of(parsed_query(sql), sql, context))
             if (answer.has_answer && backends_.contains(answer.backend))
                 answers.emplace(answer.backend, std::move(answer.answer));
     }

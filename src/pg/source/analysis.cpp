@@ -122,20 +122,6 @@ bool expand_references(Node* node, void* context) {
     return btml_compat_walk(node, expand_references, context);
 }
 
-// A WITH query that is neither recursive nor MATERIALIZED nor volatile means the same wherever it is written.
-void expand_with_queries(Query* query) {
-    for (const CommonTableExpr* const with : items<const CommonTableExpr>(query->cteList)) {
-        if (with->cterecursive || with->ctematerialized == CTEMaterializeAlways ||
-            contain_volatile_functions(with->ctequery))
-            return;
-    }
-    while (query->cteList != NIL) {
-        Expansion expansion = {linitial_node(CommonTableExpr, query->cteList), -1};
-        query->cteList = list_delete_first(query->cteList);
-        expand_references(as_node(query), &expansion);
-    }
-}
-
 // Says why a query is one base relation whatever it joins; null when it may be factorised.
 const char* reason_not_plain(Query* query) {
     if (query->hasAggs || query->groupClause || query->groupingSets || query->havingQual) return "it aggregates";
@@ -179,6 +165,20 @@ SourceAnalysis* analyse_query(const Query* original) {
 }
 
 } // namespace
+
+// A WITH query that is neither recursive nor MATERIALIZED nor volatile means the same wherever it is written.
+void expand_with_queries(Query* query) {
+    for (const CommonTableExpr* const with : items<const CommonTableExpr>(query->cteList)) {
+        if (with->cterecursive || with->ctematerialized == CTEMaterializeAlways ||
+            contain_volatile_functions(with->ctequery))
+            return;
+    }
+    while (query->cteList != NIL) {
+        Expansion expansion = {linitial_node(CommonTableExpr, query->cteList), -1};
+        query->cteList = list_delete_first(query->cteList);
+        expand_references(as_node(query), &expansion);
+    }
+}
 
 SourceOutput* output_of(const TargetEntry* entry) {
     const Node* const expression = reinterpret_cast<const Node*>(entry->expr);

@@ -105,6 +105,9 @@ bool point_into(const char* sql);
 // The query of a SELECT, after rewriting. It makes its own pg_call. Errors as of analyse_source, but for names.
 Query* parsed_query(const std::string& sql);
 
+// Writes each WITH query in the place of its references, where that means the same; may ereport.
+void expand_with_queries(Query* query);
+
 // Tells whether values of this type can be join keys, and how: not without a hash function or with a nondeterministic
 // collation.
 bool key_type(Oid type, Oid collation, KeyType* result);

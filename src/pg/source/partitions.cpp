@@ -5,6 +5,7 @@
 #include "pg/bridge/postgres.hpp"
 #include "pg/source/analysis.hpp"
 #include "pg/source/read_tables.hpp"
+#include "pg/source/row_address.hpp"
 
 #include <vector>
 
@@ -398,13 +399,16 @@ void check_tables(const Query* query, const ItemsOf<const ReadTable>& tables) {
 // columns have the same numbers everywhere.
 static constexpr char stand_in[] = "pg_catalog.pg_class";
 
-PartitionedQuery::PartitionedQuery(const std::string& output, const std::string& end, const PartitionedQuery& other)
+PartitionedQuery::PartitionedQuery(const std::string& output, const std::string& end, const PartitionedQuery& other,
+                                   Oid table)
     : sql_("SELECT " + output + " FROM " + stand_in + " " + end),
       query_(parsed_query(sql_)),
       reader_(other.reader_),
-      tables_{{RelationRelationId, other.tables_[0].partitions}} {}
+      tables_{{RelationRelationId, other.partitions_of_table(table)}} {}
 
-PartitionedQuery::PartitionedQuery(const std::string& sql) : sql_(sql), query_(parsed_query(sql_)) {
+PartitionedQuery::PartitionedQuery(const std::string& sql, std::optional<int> addressed)
+    : sql_(sql), query_(parsed_query(sql_)) {
+    if (addressed) put_row_address(query_, *addressed);
     const ItemsOf<const ReadTable> tables = read_tables(query_);
     check_tables(query_, tables);
     pg_call([this] { check_permissions(as_node(query_), nullptr); });
@@ -441,6 +445,11 @@ void PartitionedQuery::check_partitions() const {
                 refuse(format("partition \"%s\" has its columns at other places than its table", name),
                        "Both need the same columns in the same order, dropped ones included.");
         }
+}
+
+const std::vector<Oid>& PartitionedQuery::partitions_of_table(Oid table) const {
+    const auto found = std::find_if(tables_.begin(), tables_.end(), [=](const Table& of) { return of.table == table; });
+    return (found == tables_.end() ? tables_.front() : *found).partitions;
 }
 
 std::string PartitionedQuery::name_of(size_t partition) const {

@@ -3,6 +3,7 @@
 
 #include "pg/source/query_rows.hpp"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,10 +25,12 @@ class PartitionedQuery {
   public:
     // Errors: PostgreSQL's own for SQL that cannot be parsed, found or permitted; not_supported where it does not read
     // one partitioned table whose partitions are all foreign tables, or several that are joined by partition.
-    explicit PartitionedQuery(const std::string& sql);
-    // SELECT output FROM the partitions of the other query's first table, with the rights that the other has to it.
-    // Output and end read no columns but ctid.
-    PartitionedQuery(const std::string& output, const std::string& end, const PartitionedQuery& other);
+    // addressed: as of put_row_address; NULL::tid stays where there is none.
+    explicit PartitionedQuery(const std::string& sql, std::optional<int> addressed = {});
+    // SELECT output FROM the partitions of one of the other query's tables, its first one unless told, with the rights
+    // that the other has to it. Output and end read no columns but ctid.
+    PartitionedQuery(const std::string& output, const std::string& end, const PartitionedQuery& other,
+                     Oid table = InvalidOid);
 
     // How many there are that conditions leave rows of.
     size_t partitions() const { return tables_[0].partitions.size(); }
@@ -47,6 +50,7 @@ class PartitionedQuery {
         std::vector<Oid> partitions;
     };
 
+    const std::vector<Oid>& partitions_of_table(Oid table) const;
     void leave_out_pruned();
     void check_partitions() const;
     Query* query_of(size_t partition) const;

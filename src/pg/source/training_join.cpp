@@ -260,13 +260,6 @@ std::string times(double number) {
     return format(number < 1000 ? "%.4g" : "%.0f", number);
 }
 
-std::string describe_repeats(const relational::Table& table, WideCount join_rows, const Buffer<double>& repeats) {
-    const double mean = static_cast<double>(join_rows) / static_cast<double>(table.rows);
-    const double most = *std::max_element(repeats.begin(), repeats.end());
-    return "the join has each row of " + table.name + " " + times(mean) + " times on average, " + times(most) +
-           " times at most";
-}
-
 } // namespace
 
 Roles assign_roles(const TrainingRequest& request) {
@@ -372,15 +365,21 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
         if (request.unit == Unit::target)
             share_weights(loaded.join, plan, by_row, context);
         else
-            repeats = describe_repeats(of_target, rows, by_row);
+            repeats = describe_repeats(of_target.name, static_cast<double>(rows), static_cast<double>(of_target.rows),
+                                       *std::max_element(by_row.begin(), by_row.end()));
     }
     watch.reset();
     return {std::move(loaded.join), std::move(plan),          target_type, fold_type, skipped,
             std::move(repeats),     std::move(loaded.timings)};
 }
 
-void notice_repeats(const TrainingJoin& training, const char* hint) {
-    if (!training.repeats.empty()) notice(training.repeats, "What is fitted are the join's rows.", hint);
+std::string describe_repeats(const std::string& table, double join_rows, double table_rows, double most) {
+    return "the join has each row of " + table + " " + times(join_rows / table_rows) + " times on average, " +
+           times(most) + " times at most";
+}
+
+void notice_repeats(const std::string& repeats, const char* hint) {
+    if (!repeats.empty()) notice(repeats, "What is fitted are the join's rows.", hint);
 }
 
 void hold_out(TrainingJoin& training, const TrainingRequest& request, RunContext& context) {

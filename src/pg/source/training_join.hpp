@@ -82,8 +82,10 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
 // Holds out what the request asks for where no column says it; a target of labels has been made codes.
 void hold_out(TrainingJoin& training, const TrainingRequest& request, RunContext& context);
 
-// Says, where it is so, that what is fitted are not the rows of the target's table.
-void notice_repeats(const TrainingJoin& training, const char* hint);
+// Says how often a join of so many rows has each of the rows of the target's table, `most` times at most.
+std::string describe_repeats(const std::string& table, double join_rows, double table_rows, double most);
+// Says, unless the description is empty, that what is fitted are not the rows of the target's table.
+void notice_repeats(const std::string& repeats, const char* hint);
 inline constexpr char one_row_each[] = "btml.relational_features makes features of what is joined, one row each.";
 inline constexpr char one_row_each_or_unit[] =
     "With unit => 'target' all repeats of a row count as one; btml.relational_features makes features of what is "
