@@ -290,3 +290,11 @@ CREATE TABLE sale_plan AS SELECT btml.relational_features('SELECT thing, as_of F
 SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM sale_plan, btml.feature_list(p) WHERE path LIKE '%-> sale';
 SELECT btml.feature_sql(p, 'SELECT * FROM asked WHERE thing <= 3') AS q FROM sale_plan \gset
 SELECT thing, sale_count, ware_size_sum, maker_staff_sum FROM (:q) f ORDER BY thing;
+-- Shares are of the three most frequent texts.
+CREATE TABLE toned AS SELECT 1 AS thing, date '2024-01-01' AS at, tone FROM unnest('{a,b,c,d,e}'::text[]) WITH ORDINALITY t(tone, n),
+    generate_series(n, 6) i;
+SELECT name FROM btml.feature_list(btml.relational_features('asked', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"toned": {"table": "toned", "key": {"thing": "thing"}}}')) WHERE aggregate = 'share';
+-- What lies behind a relation is left out with it.
+SELECT count(*) FROM btml.feature_list(btml.relational_features('asked', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"sale": false}')) WHERE path ~ 'sale|ware|maker';
