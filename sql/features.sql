@@ -254,3 +254,64 @@ CREATE TABLE tied_plan AS SELECT btml.relational_features('asked', as_of => 'as_
 SELECT btml.feature_sql(p, 'asked') AS q FROM tied_plan \gset
 SELECT as_of, tied_a_last, tied_b_last, tied_b_previous, tied_item_distinct, tied_since_last FROM (:q) f ORDER BY as_of;
 SELECT name FROM btml.feature_list(btml.relational_features('SELECT thing FROM asked')) LIMIT 1;
+
+-- A few predictions read the rows of their things alone where the key has an index, a condition on a view of all reads them all.
+CREATE TABLE visit (id int PRIMARY KEY, thing bigint REFERENCES thing, at date);
+CREATE TABLE item (visit int REFERENCES visit, n int);
+INSERT INTO thing SELECT generate_series(1, 500);
+INSERT INTO visit SELECT i, 1 + i % 500, date '2024-01-01' + draw(i, 1, 100) FROM generate_series(1, 5000) i;
+INSERT INTO item SELECT 1 + i % 5000, i FROM generate_series(1, 10000) i;
+INSERT INTO asked SELECT i, '2024-06-01' FROM generate_series(1, 500) i;
+CREATE INDEX ON visit (thing);
+CREATE INDEX ON item (visit);
+ANALYZE thing, visit, item, asked;
+CREATE TABLE visit_plan AS SELECT btml.relational_features('asked', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"visit": {"table": "visit", "key": {"thing": "thing"}}, "item": {"table": "item", "key": {"visit": "id"},
+        "of": "visit"}}') AS p;
+CREATE FUNCTION scans(statement text) RETURNS TABLE (scan text) LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || statement LOOP
+        scan := substring(line FROM '(Seq Scan|Index Scan|Index Only Scan) .*(?:on|using) (?:visit|item)');
+        IF scan IS NOT NULL THEN RETURN NEXT; END IF;
+    END LOOP;
+END $$;
+SELECT DISTINCT scan FROM visit_plan, scans(btml.feature_sql(p, 'SELECT * FROM asked WHERE thing IN (3, 4, 5)'));
+SELECT DISTINCT scan FROM visit_plan, scans(btml.feature_sql(p, 'SELECT 3 AS thing, date ''2024-06-01'' AS as_of'));
+SELECT DISTINCT scan FROM visit_plan, scans('SELECT * FROM (' || btml.feature_sql(p, 'asked') || ') f WHERE thing = 3');
+
+-- Features are chosen by at most 20,000 rows, which are those of the least hashes. The last fifth in time is held out.
+CREATE TABLE many AS SELECT t.id AS thing, as_of::date, draw(t.id::int, as_of::date - date '2024-01-01', 40) + as_of::date - last AS y
+FROM (SELECT id FROM thing WHERE id <= 500) t, generate_series(date '2024-01-05', '2024-02-22', '1 day') as_of,
+    LATERAL (SELECT max(at) AS last FROM visit WHERE thing = t.id AND at < as_of) v WHERE last IS NOT NULL;
+CREATE TABLE placed AS SELECT *, row_number() OVER (ORDER BY hash_record_extended(ROW(y, as_of, thing), 0)) AS place FROM many;
+CREATE FUNCTION chosen_by(source text, holdout text DEFAULT NULL, seed int DEFAULT 0) RETURNS jsonb LANGUAGE sql AS
+$$ SELECT btml.relational_features($1, target => 'y', as_of => 'as_of', holdout => $2, seed => $3, windows => '{NULL}',
+    relations => '{"visit": {"table": "visit", "key": {"thing": "thing"}, "columns": []}}') $$;
+SELECT count(*) > 20000 AS many, p = chosen_by('SELECT thing, as_of, y FROM placed WHERE place <= 20000') AS same,
+    p = chosen_by('SELECT thing, as_of, y FROM placed WHERE place < 20000') AS of_fewer,
+    p = chosen_by('many', seed => 1) AS of_another_seed,
+    p = chosen_by('SELECT thing, as_of, y, as_of > (SELECT percentile_disc(0.8) WITHIN GROUP (ORDER BY as_of) FROM placed
+        WHERE place <= 20000) AS held FROM placed WHERE place <= 20000', 'held') AS of_the_last_fifth
+FROM many, chosen_by('many') p GROUP BY p;
+
+-- Columns of other types are no features. A joined row without a time is unknown, and so is what lies behind it.
+CREATE TABLE maker (id int PRIMARY KEY, staff int);
+CREATE TABLE ware (id int PRIMARY KEY, maker int REFERENCES maker, made date, size int);
+CREATE TABLE sale (thing bigint REFERENCES thing, ware int REFERENCES ware, at date, pause interval, code uuid, note json, list int[]);
+INSERT INTO maker VALUES (1, 50);
+INSERT INTO ware VALUES (1, 1, '2023-01-01', 10), (2, 1, NULL, 20), (3, 1, '2024-05-01', 30);
+INSERT INTO sale SELECT i, i, '2024-02-01', '1 day', md5('a')::uuid, '{}', '{1}' FROM generate_series(1, 3) i;
+CREATE TABLE sale_plan AS SELECT btml.relational_features('SELECT thing, as_of FROM asked', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"visit": false, "tied": false}') AS p;
+SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM sale_plan, btml.feature_list(p) WHERE path LIKE '%-> sale';
+SELECT btml.feature_sql(p, 'SELECT * FROM asked WHERE thing <= 3') AS q FROM sale_plan \gset
+SELECT thing, sale_count, ware_size_sum, maker_staff_sum FROM (:q) f ORDER BY thing;
+-- Shares are of the three most frequent texts.
+CREATE TABLE toned AS SELECT 1 AS thing, date '2024-01-01' AS at, tone FROM unnest('{a,b,c,d,e}'::text[]) WITH ORDINALITY t(tone, n),
+    generate_series(n, 6) i;
+SELECT name FROM btml.feature_list(btml.relational_features('asked', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"toned": {"table": "toned", "key": {"thing": "thing"}}}')) WHERE aggregate = 'share';
+-- What lies behind a relation is left out with it.
+SELECT count(*) FROM btml.feature_list(btml.relational_features('asked', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"sale": false}')) WHERE path ~ 'sale|ware|maker';

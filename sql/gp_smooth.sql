@@ -4,7 +4,7 @@ CREATE FUNCTION digest(model btml.model) RETURNS text LANGUAGE sql AS $$ SELECT 
 CREATE TABLE wave AS SELECT i AS id, i * 37 % 1009 / 100.0 AS a,
     nullif(i * 53 % 211, 7) / 50.0 AS b, (ARRAY['low', 'mid', 'high', NULL])[1 + i % 4] AS kind, 1 + i % 3 AS w,
     sin(i * 37 % 1009 / 100.0) + i * 53 % 211 / 100.0 + CASE i % 4 WHEN 2 THEN 1 ELSE 0 END + (i * 7919 % 101 - 50) / 500.0 AS y
-    FROM generate_series(1, 2000) i;
+    FROM generate_series(1, 500) i;
 CREATE TABLE fitted AS SELECT kernel, btml.gp_fit('SELECT a, b, kind, y FROM wave', 'y', kernel => kernel, exemplars => 60) AS model
     FROM unnest('{squared_exponential,matern32,matern52,auto}'::text[]) kernel;
 SELECT kernel, (btml.summary(model)->'metrics'->>'exemplars')::int BETWEEN 20 AND 60 AS exemplars, n, rmse < 0.1 AS close,

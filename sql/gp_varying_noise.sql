@@ -6,7 +6,7 @@ SET extra_float_digits = 0;
 CREATE FUNCTION digest(model btml.model) RETURNS text LANGUAGE sql AS $$ SELECT md5(model::bytea) $$;
 CREATE TABLE noisy AS SELECT i AS id, i * 37 % 1009 / 100.0 AS a, nullif(i * 53 % 211, 7) / 50.0 AS b, 1 + i % 3 AS w, i % 5 = 0 AS held,
     sin(i * 37 % 1009 / 100.0) + i * 53 % 211 / 100.0 + (i * 7919 % 101 + i * 10473 % 97 + i * 15485 % 89 - 142) / 50.0 * CASE
-    WHEN i * 37 % 1009 > 500 THEN 1 ELSE 0.1 END AS y FROM generate_series(1, 1500) i;
+    WHEN i * 37 % 1009 > 500 THEN 1 ELSE 0.1 END AS y FROM generate_series(1, 900) i;
 CREATE TABLE fitted AS SELECT combine, kernel, varying,
     btml.gp_fit('SELECT a, b, y FROM noisy', 'y', mean => 'zero', combine => combine, kernel => kernel, exemplars => CASE kernel
     WHEN 'tree' THEN 512 ELSE 60 END, varying_noise => varying, evaluations => CASE combine WHEN 'mixture' THEN 1000

@@ -64,14 +64,9 @@ void read_dissimilarity(const std::string& value, ExemplarRequest& request) {
 // NULL elements come back as NaN, which validate() refuses.
 std::vector<double> read_point(const std::string& text) {
     const char* const literal = text.c_str();
-    ArrayType* const array = pg_call([=] {
-        const Datum value = OidInputFunctionCall(F_ARRAY_IN, const_cast<char*>(literal), FLOAT8OID, -1);
-        return DatumGetArrayTypeP(value);
-    });
-    require_one_dimension(array, "phantom");
-    std::vector<double> numbers(static_cast<size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))), null_number);
-    if (!ARR_HASNULL(array) && !numbers.empty())
-        memcpy(numbers.data(), ARR_DATA_PTR(array), numbers.size() * sizeof(double));
+    std::vector<double> numbers;
+    read_numbers(pg_call([=] { return OidInputFunctionCall(F_ARRAY_IN, const_cast<char*>(literal), FLOAT8OID, -1); }),
+                 "phantom", numbers);
     return numbers;
 }
 

@@ -65,22 +65,9 @@ void check_windows(const Plan& plan) {
 // Returns the windows as texts, each once; "" for NULL, which is all rows.
 std::vector<std::string> read_windows(const NamedArguments& arguments) {
     if (arguments.is_null("windows")) return {"30 days", "90 days", "1 year", "3 years", ""};
-    const Datum value = arguments.datum("windows");
-    ArrayType* const array = pg_call([=] { return DatumGetArrayTypeP(value); });
-    require_one_dimension(array, "windows");
-    struct Elements {
-        Datum* values;
-        bool* nulls;
-        int count;
-    };
-    const Elements elements = pg_call([=] {
-        Elements found = {};
-        deconstruct_array(array, INTERVALOID, sizeof(Interval), false, TYPALIGN_DOUBLE, &found.values, &found.nulls,
-                          &found.count);
-        return found;
-    });
+    const ArrayElements elements = elements_of(arguments.datum("windows"), INTERVALOID, "windows");
     std::vector<std::string> windows;
-    for (int i = 0; i < elements.count; i++) {
+    for (size_t i = 0; i < elements.values.size(); i++) {
         std::string window;
         if (!elements.nulls[i]) {
             const Interval& interval = *DatumGetIntervalP(elements.values[i]);

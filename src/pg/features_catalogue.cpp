@@ -110,7 +110,6 @@ class CatalogueReader {
 
     // Columns of keys are those of primary and foreign keys, and of unique constraints of one column.
     void read_columns() {
-        if (numbers_.empty()) return;
         const std::vector<TextRow> rows =
             catalogue_rows("SELECT c.oid::text, CASE WHEN n.oid = pg_catalog.pg_my_temp_schema() THEN 'pg_temp' "
                            "ELSE n.nspname::text END, c.relname::text, a.attname::text, a.atttypid::text, "
@@ -122,8 +121,8 @@ class CatalogueReader {
                            "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))) THEN 'yes' ELSE '' END "
                            "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
                            "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid "
-                           "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.oid IN (" +
-                               oids() + ") ORDER BY c.oid, a.attnum",
+                           "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.oid = " +
+                               any_table() + " ORDER BY c.oid, a.attnum",
                            context_);
         for (const TextRow& row : rows) {
             CatalogueTable& table = table_of(row[0]);
@@ -139,14 +138,13 @@ class CatalogueReader {
     }
 
     void read_unique_keys() {
-        if (numbers_.empty()) return;
         const std::vector<TextRow> rows = catalogue_rows(
             "SELECT i.indrelid::text, i.indexrelid::text, a.attname::text FROM pg_catalog.pg_index i, "
             "pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a "
             "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL " +
                 std::string(of_its_columns_collations) +
                 " AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND " +
-                without_heirs("i.indrelid") + " AND i.indrelid IN (" + oids() + ") ORDER BY i.indexrelid, k.place",
+                without_heirs("i.indrelid") + " AND i.indrelid = " + any_table() + " ORDER BY i.indexrelid, k.place",
             context_);
         std::string last;
         for (const TextRow& row : rows) {
@@ -168,10 +166,10 @@ class CatalogueReader {
     CatalogueTable& table_of(const std::string& text) {
         return request_.tables[static_cast<size_t>(number_of(oid(text)))];
     }
-    std::string oids() const {
+    std::string any_table() const {
         std::string list;
         for (const auto& [table, number] : numbers_) list += (list.empty() ? "" : ", ") + std::to_string(table);
-        return list;
+        return "ANY ('{" + list + "}'::oid[])";
     }
 
     CandidateRequest& request_;
@@ -298,11 +296,7 @@ std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunCon
     EachRow sink([&](const Datum* values, const bool* nulls) {
         TextRow& row = rows.emplace_back(columns);
         for (size_t i = 0; i < columns; i++)
-            if (!nulls[i]) {
-                const Datum value = values[i];
-                const text* const detoasted = pg_call([=] { return DatumGetTextPP(value); });
-                row[i].assign(VARDATA_ANY(detoasted), VARSIZE_ANY_EXHDR(detoasted));
-            }
+            if (!nulls[i]) row[i] = pg_call([=] { return bytes_of(values[i], TEXTOID); });
         return true;
     });
     source.read_rows(sink, phase, context);

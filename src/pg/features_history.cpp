@@ -26,8 +26,9 @@ struct WindowRow {
 
     bool begins_partition;
     bool nulls[size];
-    Timestamp time;
-    ArrayType* arrays[size];
+    Datum values[size];
+
+    Timestamp time() const { return DatumGetTimestamp(values[0]); }
 
     bool is_prediction() const { return !nulls[1]; }
 };
@@ -46,11 +47,7 @@ WindowRow next_row(WindowObject window) {
         const int64 position = WinGetCurrentPosition(window);
         WinSetMarkPosition(window, position);
         read.begins_partition = position == 0;
-        read.time = DatumGetTimestamp(WinGetFuncArgCurrent(window, 0, &read.nulls[0]));
-        for (int i = 1; i < WindowRow::size; i++) {
-            const Datum value = WinGetFuncArgCurrent(window, i, &read.nulls[i]);
-            if (!read.nulls[i]) read.arrays[i] = DatumGetArrayTypeP(value);
-        }
+        for (int i = 0; i < WindowRow::size; i++) read.values[i] = WinGetFuncArgCurrent(window, i, &read.nulls[i]);
         return read;
     });
     if (row.nulls[0])
@@ -68,46 +65,6 @@ void require_order(int64_t before, int64_t now) {
                     "Call the function with OVER (PARTITION BY … ORDER BY at, …).");
 }
 
-// Calls take(value), null for NULL, for each element of an array of 8 bytes an element.
-template <class T, class Take>
-void each_element(const ArrayType* array, const char* name, const Take& take) {
-    require_one_dimension(array, name);
-    if (ARR_NDIM(array) == 0) return;
-    const bits8* const valid = ARR_NULLBITMAP(array);
-    const char* at = ARR_DATA_PTR(array);
-    for (int i = 0; i < ARR_DIMS(array)[0]; i++) {
-        if (valid && (valid[i / 8] & (1 << i % 8)) == 0) {
-            take(static_cast<const T*>(nullptr));
-            continue;
-        }
-        T value;
-        memcpy(&value, at, sizeof(value));
-        at += sizeof(value);
-        take(&value);
-    }
-}
-
-// Calls take(text), nothing for NULL, for each element of a text[].
-template <class Take>
-void each_text(ArrayType* array, const char* name, const Take& take) {
-    require_one_dimension(array, name);
-    struct Elements {
-        Datum* values;
-        bool* nulls;
-        int count;
-    };
-    const Elements elements = pg_call([=] {
-        Elements found = {};
-        deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &found.values, &found.nulls, &found.count);
-        return found;
-    });
-    for (int i = 0; i < elements.count; i++) {
-        const auto* const text = reinterpret_cast<const struct varlena*>(elements.values[i]);
-        take(elements.nulls[i] ? std::optional<std::string_view>()
-                               : std::string_view(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text)));
-    }
-}
-
 // What btml.history_features keeps from row to row.
 struct FeatureState {
     explicit FeatureState(std::vector<features::Request> requests)
@@ -121,17 +78,12 @@ struct FeatureState {
 };
 
 std::unique_ptr<FeatureState> feature_state(WindowObject window) {
-    ArrayType* const given = pg_call([=] {
-        bool is_null = false;
-        const Datum value = WinGetFuncArgCurrent(window, 3, &is_null);
-        return is_null ? nullptr : DatumGetArrayTypeP(value);
-    });
-    if (!given) throw Error(ErrorCode::null_value, "argument \"features\" must not be NULL");
+    bool is_null = false;
+    const Datum given = pg_call([&] { return WinGetFuncArgCurrent(window, 3, &is_null); });
+    if (is_null) throw Error(ErrorCode::null_value, "argument \"features\" must not be NULL");
     std::vector<features::Request> requests;
-    each_text(given, "features", [&](std::optional<std::string_view> text) {
-        if (!text) throw Error(ErrorCode::null_value, "argument \"features\" must not contain NULL");
-        requests.push_back(features::parse_request(*text));
-    });
+    for (const Datum text : elements_without_null(given, TEXTOID, "features"))
+        requests.push_back(features::parse_request(bytes_of(text, TEXTOID)));
     return std::make_unique<FeatureState>(std::move(requests));
 }
 
@@ -207,21 +159,17 @@ BTML_FUNCTION(btml_history_features) {
         state.history.clear();
         state.last_time = History::min_time;
     }
-    require_order(std::exchange(state.last_time, row.time), row.time);
+    require_order(std::exchange(state.last_time, row.time()), row.time());
     if (row.is_prediction()) {
         state.since.clear();
-        each_element<Timestamp>(row.arrays[1], "since", [&](const Timestamp* since) {
-            if (!since) throw Error(ErrorCode::null_value, "argument \"since\" must not contain NULL");
-            state.since.push_back(*since);
-        });
-        state.history.features(row.time, state.since, state.result);
+        for (const Datum since : elements_without_null(row.values[1], TIMESTAMPOID, "since"))
+            state.since.push_back(DatumGetTimestamp(since));
+        state.history.features(row.time(), state.since, state.result);
         return numbers_with_nulls(state.result);
     }
     state.numbers.clear();
-    if (!row.nulls[2])
-        each_element<double>(row.arrays[2], "x",
-                             [&](const double* x) { state.numbers.push_back(x ? *x : null_number); });
-    state.history.add(row.time, state.numbers);
+    if (!row.nulls[2]) read_numbers(row.values[2], "x", state.numbers);
+    state.history.add(row.time(), state.numbers);
     return no_datum(fcinfo);
 }
 
@@ -234,14 +182,12 @@ BTML_FUNCTION(btml_history_last) {
         for (TextState::Last& last : state.last) last.is_known = false;
         state.last_time = History::min_time;
     }
-    require_order(std::exchange(state.last_time, row.time), row.time);
+    require_order(std::exchange(state.last_time, row.time()), row.time());
     if (row.is_prediction()) return last_texts(state);
     if (row.nulls[2]) return no_datum(fcinfo);
-    size_t i = 0;
-    each_text(row.arrays[2], "t", [&](std::optional<std::string_view> text) {
-        if (text) state.add(i, row.time, *text);
-        i++;
-    });
+    const ArrayElements texts = elements_of(row.values[2], TEXTOID, "t");
+    for (size_t i = 0; i < texts.values.size(); i++)
+        if (!texts.nulls[i]) state.add(i, row.time(), bytes_of(texts.values[i], TEXTOID));
     return no_datum(fcinfo);
 }
 

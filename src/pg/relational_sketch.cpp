@@ -108,7 +108,7 @@ namespace {
 // State of tensor_sketch_agg: float8[] with the number of keys, the seed in two halves, then the sketch.
 constexpr int header_size = 3;
 constexpr int max_numbers = static_cast<int>((MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(float8)) - header_size;
-constexpr int max_keys = 1000;
+constexpr size_t max_keys = 1000;
 
 struct State {
     ArrayType* array;
@@ -182,20 +182,14 @@ void require_same(const State& state, int size, const double* header) {
 }
 
 std::span<const Datum> read_keys(const Arguments& arguments, int i) {
-    const Datum value = arguments.datum(i, "keys");
-    require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(value); }), "keys");
-    Datum* keys;
-    bool* nulls;
-    int count;
-    pg_call(
-        [&] { deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &keys, &nulls, &count); });
-    if (count < 1 || count > max_keys)
-        throw Error(ErrorCode::invalid_argument, format("argument \"keys\" has %d elements", count), "",
-                    format("Valid numbers are 1 to %d.", max_keys));
-    if (std::find(nulls, nulls + count, true) != nulls + count)
+    const ArrayElements keys = elements_of(arguments.datum(i, "keys"), TEXTOID, "keys");
+    if (keys.values.empty() || keys.values.size() > max_keys)
+        throw Error(ErrorCode::invalid_argument, format("argument \"keys\" has %zu elements", keys.values.size()), "",
+                    format("Valid numbers are 1 to %zu.", max_keys));
+    if (keys.has_null())
         throw Error(ErrorCode::null_value, "argument \"keys\" must not contain NULL", "",
                     "NULL keys join to nothing: leave such rows out with FILTER (WHERE …).");
-    return {keys, static_cast<size_t>(count)};
+    return keys.values;
 }
 
 double read_value(const Arguments& arguments, int i) {

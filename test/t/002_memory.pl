@@ -175,7 +175,7 @@ INSERT INTO written SELECT id, btml.to_lightgbm(model) FROM models WHERE id IN (
 CREATE TABLE labelled AS SELECT btml.boost_fit('SELECT repeat(md5((i % 300)::text), 10000) AS label, i % 300 % 7 AS y FROM generate_series(1, 600) AS i', 'y', trees => 20, min_leaf_rows => 1) AS model;
 CREATE TABLE many_labels AS SELECT btml.boost_fit('SELECT i::text AS label, i % 7 AS y FROM generate_series(1, 400000) AS i', 'y', trees => 1, max_leaves => 2) AS model;
 CREATE TABLE exemplars AS SELECT jsonb_agg(jsonb_build_object('id', md5(i::text), 'x', ARRAY[sin(i), cos(i)])) AS list FROM generate_series(1, 200000) AS i;
-CREATE TABLE packed AS SELECT repeat('abcdefgh', 5000000) AS t, i AS y FROM generate_series(1, 30) AS i;
+CREATE TABLE packed AS SELECT repeat('abcdefgh', 5000000) AS t, i AS y FROM generate_series(1, 2) AS i;
 CREATE TABLE drawn AS SELECT btml.gp_fit('SELECT y, a FROM good LIMIT 500', 'y', search => 'none', combine => 'mixture') AS model;
 SQL
 my $required = qr/ERROR:  memory required is \d+ kB, btml.memory_limit is 32768 kB/;

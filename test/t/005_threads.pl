@@ -21,7 +21,7 @@ my @fits = (
 	q{btml.boost_fit('data', 'y', trees => 20)},
 	q{btml.boost_fit('data', 'y', trees => 5, max_bins => 0, criterion => 'mse_sum', row_fraction => 0.5, feature_fraction => 0.5, seed => 7)},
 	q{btml.boost_fit('SELECT y, a, z FROM data JOIN side USING (k)', 'y', trees => 5)},
-	q{btml.tree_fit('SELECT y, a, b, z FROM data JOIN side USING (k)', 'y', max_leaves => 0, min_leaf_rows => 200)});
+	q{btml.tree_fit('SELECT y, a, b, z FROM data JOIN side USING (k)', 'y', max_leaves => 0, min_leaf_rows => 1000)});
 for my $fit (@fits)
 {
 	my %digests;

@@ -7,11 +7,11 @@ use lib $FindBin::Bin;
 use BtmlTest;
 use Test::More;
 
-my $work_mem_kb = 32 * 1024;
+my $work_mem_kb = 16 * 1024;
 my $slack_kb = 24 * 1024; # the code of the server and of btml, caches and shared buffers
 my $node = new_cluster('aggregate_memory', conf => "shared_buffers = 4MB\nhash_mem_multiplier = 1\njit = off\n");
 $node->safe_psql('postgres', <<'SQL');
-CREATE TABLE grouped AS SELECT i % 100000 AS g, i AS id, hashint4(i) / 1e9 AS a, hashint4(-i) / 1e9 AS b FROM generate_series(1, 1000000) AS i;
+CREATE TABLE grouped AS SELECT i % 50000 AS g, i AS id, hashint4(i) / 1e9 AS a, hashint4(-i) / 1e9 AS b FROM generate_series(1, 500000) AS i;
 ANALYZE grouped;
 SQL
 
@@ -37,7 +37,7 @@ for my $aggregate (sort keys %aggregates)
 		my $explained = $session->query("EXPLAIN SELECT g, $aggregates{$aggregate} AS r FROM grouped GROUP BY g");
 		$plan eq 'hash' ? like($explained, qr/HashAggregate/, "$aggregate: hashed") : unlike($explained, qr/HashAggregate/, "$aggregate: sorted");
 		$digests{$plan} = $session->query("SELECT count(*), sum(hashtextextended(r, g)) FROM (SELECT g, $aggregates{$aggregate} AS r FROM grouped GROUP BY g) AS groups");
-		like($digests{$plan}, qr/^100000\|/, "$aggregate: all groups");
+		like($digests{$plan}, qr/^50000\|/, "$aggregate: all groups");
 		my $peak = status_kb($pid, 'VmHWM');
 		note("$aggregate, $plan: peak $peak kB");
 		cmp_ok($peak, '<', 2 * $work_mem_kb + $slack_kb, "$aggregate: within twice work_mem") if $plan eq 'hash';

@@ -61,10 +61,6 @@ double ratio(double a, double b) {
     return std::isfinite(ratio) ? ratio : null_number;
 }
 
-double missing_unless_number(double x) {
-    return std::isnan(x) ? null_number : x;
-}
-
 } // namespace
 
 Request parse_request(std::string_view text) {
@@ -153,13 +149,12 @@ void History::append(int64_t time, const double* numbers) {
     for (size_t c = 0; c < columns_.size(); c++) {
         Column& column = columns_[c];
         column.values.push_back(numbers[c]);
-        if (summed_[c]) {
-            const size_t row = times_.size() - 1;
-            const int64_t before = row == 0 ? -1 : column.last_known[row - 1];
-            column.last_known.push_back(std::isnan(numbers[c]) ? before : static_cast<int64_t>(row));
-        }
         if (distinct_[c]) mark_distinct(column, numbers[c]);
-        if (summed_[c] && times_.size() % block_rows == 0) close_block(column);
+        if (!summed_[c]) continue;
+        const size_t row = times_.size() - 1;
+        const int64_t before = row == 0 ? -1 : column.last_known[row - 1];
+        column.last_known.push_back(std::isnan(numbers[c]) ? before : static_cast<int64_t>(row));
+        if (times_.size() % block_rows == 0) close_block(column);
     }
 }
 
@@ -253,8 +248,9 @@ int64_t History::marks_before(const Column& column, size_t row) {
 }
 
 // Sums the windows of a column, each as what it has beyond the next shorter one, and that.
-void History::fill_windows(const Column& column) {
-    std::vector<RowSums>& windows = windows_[static_cast<size_t>(&column - columns_.data())];
+void History::fill_windows(size_t c) {
+    const Column& column = columns_[c];
+    std::vector<RowSums>& windows = windows_[c];
     windows.resize(starts_.size());
     RowSums all;
     size_t end = times_.size();
@@ -275,12 +271,13 @@ void History::features(int64_t time, std::span<const int64_t> since, std::span<d
     std::iota(by_start_.begin(), by_start_.end(), size_t{0});
     std::sort(by_start_.begin(), by_start_.end(), [&](size_t a, size_t b) { return starts_[a] > starts_[b]; });
     for (size_t c = 0; c < columns_.size(); c++)
-        if (summed_[c] && rows() > 0) fill_windows(columns_[c]);
+        if (summed_[c] && rows() > 0) fill_windows(c);
     for (size_t i = 0; i < requests_.size(); i++) {
         if (static_cast<size_t>(requests_[i].window) >= since.size())
             throw Error(ErrorCode::invalid_argument,
                         format("a feature is of window %d, there are %zu", requests_[i].window + 1, since.size()));
-        result[i] = missing_unless_number(feature(requests_[i], time));
+        const double x = feature(requests_[i], time);
+        result[i] = std::isnan(x) ? null_number : x;
     }
 }
 

@@ -79,7 +79,7 @@ class History {
     void close_block(Column& column);
     void mark_distinct(Column& column, double value);
     static int64_t marks_before(const Column& column, size_t row);
-    void fill_windows(const Column& column);
+    void fill_windows(size_t c);
     double feature(const Request& request, int64_t time) const;
     double of_rows(const Request& request, int64_t time) const;
     double of_values(const Request& request, const RowSums& sums) const;

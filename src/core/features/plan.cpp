@@ -288,7 +288,6 @@ class PlanWriter {
 
     void write_feature(const Definition& feature) {
         text_ << '{';
-        add("name", feature.name);
         add("definition", plan_.words(feature));
         add("relation", plan_.at(feature.relation).name);
         add("aggregate", facts_of(feature.aggregate).name);
@@ -297,11 +296,9 @@ class PlanWriter {
         if (!feature.value.empty()) add("value", feature.value);
         if (!feature.whole.empty()) add("whole", feature.whole);
         if (feature.gain) text_ << "\"gain\": " << *feature.gain << ", ";
-        text_ << "\"window\": ";
-        if (feature.window.empty())
-            text_ << "null";
-        else
-            text_.json_string(feature.window);
+        add("window", feature.window);
+        text_ << "\"name\": ";
+        text_.json_string(feature.name);
         text_ << '}';
     }
 

@@ -55,8 +55,8 @@ Buffer<uint64_t> used_rows(const Join& join, const DatasetPlan& plan, int table,
 void check_whole_targets(const Join& join, const DatasetPlan& plan, int table, const Buffer<double>& flags,
                          const std::string& column, RunContext& context) {
     if (table == plan.target.table) return;
+    const Buffer<uint64_t> all = used_rows(join, plan, plan.target.table, context);
     UsedRows factors = used_rows_of(join, plan);
-    const Buffer<uint64_t> all = InsideOut<Counting, UsedRows>(join, plan.target.table, factors, context).values();
     factors.flagged_table = table;
     factors.flags = &flags;
     const Buffer<uint64_t> held = InsideOut<Counting, UsedRows>(join, plan.target.table, factors, context).values();

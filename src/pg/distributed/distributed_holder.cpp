@@ -401,21 +401,10 @@ HeldFit& fit_to_fill(std::span<const std::byte> command) {
 std::vector<std::optional<std::string_view>> texts_of(const Arguments& arguments, int i) {
     std::vector<std::optional<std::string_view>> texts;
     if (i >= arguments.count()) return texts;
-    const Datum array = arguments.datum(i, "texts");
-    Datum* values;
-    bool* nulls;
-    int count;
-    pg_call([&] {
-        deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
-    });
-    for (int n = 0; n < count; n++) {
-        if (nulls[n]) {
-            texts.emplace_back();
-            continue;
-        }
-        const Datum value = values[n];
-        const text* const flat = pg_call([=] { return DatumGetTextPP(value); });
-        texts.emplace_back(std::in_place, VARDATA_ANY(flat), VARSIZE_ANY_EXHDR(flat));
+    const ArrayElements elements = elements_of(arguments.datum(i, "texts"), TEXTOID, "texts");
+    for (size_t n = 0; n < elements.values.size(); n++) {
+        texts.emplace_back();
+        if (!elements.nulls[n]) texts.back() = bytes_of(elements.values[n], TEXTOID);
     }
     return texts;
 }

@@ -116,7 +116,7 @@ CachedModel& load_record(FunctionCallInfo fcinfo, ModelUse use) {
 
 CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use) {
     CachedModel& cached = model_cache(fcinfo, use).load(PG_GETARG_DATUM(0));
-    Arguments(fcinfo).read_numbers(1, "features", cached.values);
+    read_numbers(Arguments(fcinfo).datum(1, "features"), "features", cached.values);
     require_width(cached.values, cached.model->features);
     return cached;
 }

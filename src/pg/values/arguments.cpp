@@ -51,26 +51,35 @@ void require_one_dimension(const ArrayType* array, const char* name) {
                     format("argument \"%s\" must be an array of one dimension, not of %d", name, ARR_NDIM(array)));
 }
 
-namespace {
-
-std::span<const Datum> elements_without_null(Datum array, Oid type, const char* name) {
-    require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(array); }), name);
-    Datum* values;
-    bool* nulls;
-    int count;
-    pg_call([&] {
-        int16 length;
-        bool by_value;
-        char alignment;
-        get_typlenbyvalalign(type, &length, &by_value, &alignment);
-        deconstruct_array(DatumGetArrayTypeP(array), type, length, by_value, alignment, &values, &nulls, &count);
-    });
-    if (std::find(nulls, nulls + count, true) != nulls + count)
-        throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
-    return {values, values + count};
+bool ArrayElements::has_null() const {
+    return std::find(nulls.begin(), nulls.end(), true) != nulls.end();
 }
 
-} // namespace
+ArrayElements elements_of(Datum array, Oid type, const char* name) {
+    // How texts are stored is known without a look-up, which would cost in every row.
+    int16 length = -1;
+    bool by_value = false;
+    char alignment = TYPALIGN_INT;
+    ArrayType* flat = nullptr;
+    Datum* values = nullptr;
+    bool* nulls = nullptr;
+    int count = 0;
+    pg_call([&] {
+        flat = DatumGetArrayTypeP(array);
+        if (ARR_NDIM(flat) > 1) return;
+        if (type != TEXTOID) get_typlenbyvalalign(type, &length, &by_value, &alignment);
+        deconstruct_array(flat, type, length, by_value, alignment, &values, &nulls, &count);
+    });
+    require_one_dimension(flat, name);
+    const auto size = static_cast<size_t>(count);
+    return {{values, size}, {nulls, size}};
+}
+
+std::span<const Datum> elements_without_null(Datum array, Oid type, const char* name) {
+    const ArrayElements elements = elements_of(array, type, name);
+    if (elements.has_null()) throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
+    return elements.values;
+}
 
 std::vector<std::string> Arguments::columns(int i, const char* name) const {
     std::vector<std::string> names;
@@ -88,12 +97,11 @@ std::vector<int> Arguments::integers(int i, const char* name) const {
 
 std::vector<double> Arguments::numbers(int i, const char* name) const {
     std::vector<double> numbers;
-    read_numbers(i, name, numbers);
+    read_numbers(datum(i, name), name, numbers);
     return numbers;
 }
 
-void Arguments::read_numbers(int i, const char* name, std::vector<double>& numbers) const {
-    const Datum array = datum(i, name);
+void read_numbers(Datum array, const char* name, std::vector<double>& numbers) {
     ArrayType* const value = pg_call([=] { return DatumGetArrayTypeP(array); });
     require_one_dimension(value, name);
     const int count = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));

@@ -8,6 +8,20 @@ namespace btml::pg {
 // Error wrong_type, naming the argument, for an array of more dimensions.
 void require_one_dimension(const ArrayType* array, const char* name);
 
+// The elements of an array. The value of one that is NULL has no meaning.
+struct ArrayElements {
+    std::span<const Datum> values;
+    std::span<const bool> nulls;
+
+    bool has_null() const;
+};
+// Takes an array of one dimension apart; type: that of its elements. The name is for error messages.
+ArrayElements elements_of(Datum array, Oid type, const char* name);
+// The same with error null_value for an element that is NULL.
+std::span<const Datum> elements_without_null(Datum array, Oid type, const char* name);
+// Reads a float8[] of one dimension: NULL elements as null_number, NaN as the NaN that is not NULL.
+void read_numbers(Datum array, const char* name, std::vector<double>& numbers);
+
 std::string text_of_numeric(Datum numeric);
 // Reads such a text where it is an integer of 64 bits.
 std::optional<int64> whole_number(std::string_view text);
@@ -41,10 +55,8 @@ class Arguments {
     std::vector<std::string> columns(int i, const char* name) const;
     // integer[] without NULLs.
     std::vector<int> integers(int i, const char* name) const;
-    // float8[] of one dimension; NULL elements as null_number, NaN as the NaN that is not NULL.
+    // float8[] as of read_numbers.
     std::vector<double> numbers(int i, const char* name) const;
-    // Reads the same into a vector, whose memory is used again.
-    void read_numbers(int i, const char* name, std::vector<double>& numbers) const;
 
   private:
     void require(int i, const char* name) const;
