@@ -14,6 +14,9 @@ CREATE TABLE visit AS SELECT id AS customer, joined + d AS day, 1 + (u('v' || id
     WHERE u('w' || id || '-' || d) < 0.85 - d / 900.0 * (CASE plan WHEN 'pro' THEN 0.2 ELSE 1 END)
         - 0.3 * least(2, (SELECT count(*) FROM ticket t WHERE t.customer = id AND t.day BETWEEN joined + d - 60 AND joined + d));
 CREATE TABLE "order" AS SELECT customer, day, round((5 + 80 * u('a' || customer || '/' || (day - date '2024-01-01')) ^ 3)::numeric, 2) AS amount FROM visit WHERE u('o' || customer || '/' || (day - date '2024-01-01')) < 0.35;
+ALTER TABLE ticket ADD FOREIGN KEY (customer) REFERENCES customer;
+ALTER TABLE visit ADD FOREIGN KEY (customer) REFERENCES customer;
+ALTER TABLE "order" ADD FOREIGN KEY (customer) REFERENCES customer;
 CREATE INDEX ON visit (customer, day);
 CREATE INDEX ON "order" (customer, day);
 ANALYZE;
