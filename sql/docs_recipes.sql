@@ -4,19 +4,18 @@
 
 CREATE TABLE month AS SELECT d::date AS as_of FROM generate_series(date '2024-07-01', date '2025-02-01', interval '1 month') d;
 CREATE VIEW customer_month AS
-SELECT c.id, m.as_of, c.city, c.plan, p.price, m.as_of - c.joined AS age_days, o.orders_90, o.spent_90, o.days_since_order,
-       v.visits_30, v.visits_90, coalesce(t.tickets_60, 0) AS tickets_60, t.last_topic, m.as_of >= date '2025-01-01' AS recent,
+SELECT c.id, m.as_of, c.city, c.plan, m.as_of - c.joined AS age_days, m.as_of >= date '2025-01-01' AS recent,
        NOT EXISTS (SELECT FROM "order" f WHERE f.customer = c.id AND f.day >= m.as_of AND f.day < m.as_of + 60) AS churned
-FROM customer c JOIN plan p USING (plan) JOIN month m ON c.joined < m.as_of - 60
-LEFT JOIN LATERAL (SELECT count(*) AS orders_90, sum(amount) AS spent_90, m.as_of - max(day) AS days_since_order
-                   FROM "order" WHERE customer = c.id AND day < m.as_of AND day >= m.as_of - 90) o ON true
-LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE day >= m.as_of - 30) AS visits_30, count(*) AS visits_90
-                   FROM visit WHERE customer = c.id AND day < m.as_of AND day >= m.as_of - 90) v ON true
-LEFT JOIN LATERAL (SELECT count(*) AS tickets_60, (array_agg(topic ORDER BY day DESC, topic))[1] AS last_topic
-                   FROM ticket WHERE customer = c.id AND day < m.as_of AND day >= m.as_of - 60) t ON true
-WHERE o.orders_90 > 0;
+FROM customer c JOIN month m ON c.joined < m.as_of - 60
+WHERE EXISTS (SELECT FROM "order" o WHERE o.customer = c.id AND o.day < m.as_of AND o.day >= m.as_of - 90);
 
-CREATE TABLE training AS SELECT * FROM customer_month;
+CREATE TABLE features AS
+SELECT btml.relational_features('SELECT * FROM customer_month WHERE NOT recent', 'churned', 'as_of', max_features => 10) AS plan;
+SELECT name, definition FROM features, btml.feature_list(plan) LIMIT 4;
+
+SELECT btml.feature_sql(plan, 'customer_month') AS query FROM features \gset
+CREATE VIEW customer_features AS :query;
+CREATE TABLE training AS SELECT * FROM customer_features;
 SELECT recent, count(*), round(avg(churned::int), 3) AS churned FROM training GROUP BY 1 ORDER BY 1;
 
 CREATE TABLE models (name text, made timestamptz DEFAULT now(), role text, model btml.model);
@@ -68,7 +67,7 @@ SELECT round(gain::numeric, 3) AS gain, round(std_error::numeric, 3) AS std_erro
 CREATE PROCEDURE retrain_churn() LANGUAGE plpgsql AS $$
 BEGIN
     TRUNCATE training;
-    INSERT INTO training SELECT * FROM customer_month;
+    INSERT INTO training SELECT * FROM customer_features;
     DELETE FROM models WHERE name = 'churn' AND role = 'challenger';
     INSERT INTO models (name, role, model)
     SELECT 'churn', 'challenger', btml.boost_fit('SELECT t.*, id % 5 AS part FROM training t WHERE NOT recent', 'churned',
@@ -82,16 +81,14 @@ END $$;
 CALL retrain_churn();
 SELECT split_part(role, ' ', 1) AS role, btml.summary(model)->'rows' AS rows FROM models ORDER BY 1;
 
-CREATE TABLE at_risk (id int, as_of date, city text, plan text, price numeric, age_days int, orders_90 bigint, spent_90 numeric,
-    days_since_order int, visits_30 bigint, visits_90 bigint, tickets_60 bigint, last_topic text, p float8);
+CREATE TABLE at_risk AS SELECT *, NULL::float8 AS p FROM training WITH NO DATA;
 CREATE FUNCTION score_churn() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.p := btml.predict((SELECT model FROM models WHERE name = 'churn' AND role = 'champion'), NEW);
     RETURN NEW;
 END $$;
 CREATE TRIGGER score BEFORE INSERT OR UPDATE ON at_risk FOR EACH ROW EXECUTE FUNCTION score_churn();
-INSERT INTO at_risk SELECT id, as_of, city, plan, price, age_days, orders_90, spent_90, days_since_order, visits_30, visits_90,
-    tickets_60, last_topic FROM customer_month WHERE as_of = date '2025-02-01';
+INSERT INTO at_risk SELECT * FROM customer_features WHERE as_of = date '2025-02-01';
 SELECT count(*), count(*) FILTER (WHERE p >= 0.2) AS to_call FROM at_risk;
 
 WITH border AS (
@@ -103,7 +100,7 @@ SELECT round(sum((q.share - p.share) * ln(q.share / p.share)), 3) AS stability_i
 FROM share p JOIN share q USING (tenth) WHERE NOT p.recent AND q.recent;
 
 SET client_min_messages = warning;
-DROP VIEW scored, duel, customer_month;
-DROP TABLE at_risk, models, tuned, training, month, ticket, visit, "order", customer, plan;
+DROP VIEW scored, duel, customer_features, customer_month;
+DROP TABLE at_risk, features, models, tuned, training, month, ticket, visit, "order", customer, plan;
 DROP FUNCTION score_churn(), u(text);
 DROP PROCEDURE retrain_churn();
