@@ -234,6 +234,39 @@ SELECT changed('{features,2,column}', to_jsonb(c)) FROM unnest(ARRAY['ctid', 'ta
 SELECT count(*) FROM witness;
 SELECT p, ends_with(p, 'task') FROM unnest(ARRAY['null', '3', '[]', '{}', '{"relations": 1}', '{"features": [{}]}']::jsonb[]) p;
 
+-- A plan's tables are what the catalogue says now: a time of another type than the plan has it, a table without a schema.
+SELECT features_of(jsonb_set(p, '{relations,0,time_type}', '"timestamptz"'), 'SELECT thing, as_of FROM look')
+    = features_of(p, 'SELECT thing, as_of FROM look') AS same
+FROM (SELECT fresh('look', '{"e": {"table": "event", "key": {"thing": "thing"}}}') AS p) f;
+SELECT ends_with(jsonb_set(p, '{relations,0,time}', '"x"'), 'SELECT thing, as_of FROM look'),
+    ends_with(jsonb_set(p, '{relations,0,time_type}', '"timestamptz"'), 'SELECT thing, zoned AS as_of FROM look')
+FROM (SELECT fresh('look', '{"e": {"table": "event", "key": {"thing": "thing"}}}') AS p) f;
+CREATE TABLE zoned_thing (thing int PRIMARY KEY, born timestamptz);
+SELECT ends_with(fresh('look', '{"e": {"table": "zoned_thing", "key": {"thing": "thing"}, "time": null}, "s": {"table": "stay",
+    "key": {"thing": "thing"}, "time": "ended"}}') || '{"features": [{"name": "f", "relation": "e", "aggregate": "value", "column": "born",
+    "type": "time"}]}', 'SELECT thing, as_of FROM look');
+SELECT features_of(p #- '{relations,1,schema}', 'SELECT thing, as_of FROM look') = features_of(p, 'SELECT thing, as_of FROM look') AS same
+FROM (SELECT fresh('look', '{"event": {"table": "stay", "key": {"thing": "thing"}, "time": "ended"},
+    "more": {"table": "event", "key": {"thing": "thing"}}}') AS p) f;
+-- Temporary tables, in whichever session they are.
+CREATE TEMP TABLE owner (id int PRIMARY KEY, size int);
+CREATE TEMP TABLE entry (owner int REFERENCES owner, at timestamp, n int);
+CREATE TEMP TABLE question (owner int REFERENCES owner, as_of timestamp);
+INSERT INTO owner VALUES (1, 7);
+INSERT INTO entry VALUES (1, '2024-01-01', 3);
+INSERT INTO question VALUES (1, '2024-02-01');
+CREATE TABLE temporary AS SELECT fresh('question') AS p;
+SELECT features_of(p, 'question'), p -> 'relations' -> 0 ->> 'schema' AS schema FROM temporary;
+\c -
+SET search_path = feature_tables, public;
+CREATE TEMP TABLE owner (id int PRIMARY KEY, size int);
+CREATE TEMP TABLE entry (owner int, at timestamp, n int);
+INSERT INTO owner VALUES (1, 70);
+SELECT features_of(p, 'SELECT 1 AS owner, timestamp ''2024-02-01'' AS as_of') FROM temporary;
+DROP TABLE owner, entry;
+SET client_min_messages = warning;
+SET jit = off;
+
 -- The window functions by themselves.
 CREATE FUNCTION told(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE r text;

@@ -17,7 +17,8 @@ LANGUAGE C STABLE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_feature_sql';
 COMMENT ON FUNCTION btml.feature_sql(btml.json, text) IS
 'a SELECT of the source''s columns and of the plan''s features, for a view or as the source of a fit; whoever runs it reads the
 tables; error 22023 for what is no plan and for a joined table that has lost its key, 42703 where the source lacks a column that
-the plan needs, 42804 for a time of another type than the plan''s, 54000 for more columns than a SELECT has';
+the plan needs, 42P01 for a table that is not there, 42804 for a time that is none or has a zone where as_of has none, or the other
+way round, 54000 for more columns than a SELECT has';
 
 CREATE FUNCTION btml.feature_list(plan btml.json)
 RETURNS TABLE(name text, definition text, gain float8, path text, column_name text, aggregate text, window_length text)

@@ -367,7 +367,6 @@ BTML_FUNCTION(btml_feature_sql) {
     const Plan plan = parse_plan(json_text(arguments.datum(0, "plan")), context);
     const Source source = Source::of_rows(arguments.string(1, "source"));
     check_windows(plan);
-    require_unique_keys(plan, context);
     return text_datum(feature_sql_over(plan, source, context));
 }
 

@@ -112,7 +112,8 @@ class CatalogueReader {
     void read_columns() {
         if (numbers_.empty()) return;
         const std::vector<TextRow> rows =
-            catalogue_rows("SELECT c.oid::text, n.nspname::text, c.relname::text, a.attname::text, a.atttypid::text, "
+            catalogue_rows("SELECT c.oid::text, CASE WHEN n.oid = pg_catalog.pg_my_temp_schema() THEN 'pg_temp' "
+                           "ELSE n.nspname::text END, c.relname::text, a.attname::text, a.atttypid::text, "
                            "a.attcollation::text, "
                            "CASE WHEN pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
                            "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') THEN 'yes' ELSE '' END, "
@@ -186,6 +187,108 @@ Oid table_named(const std::string& name) {
     });
 }
 
+// Error invalid_argument where a table has lost the key by which a plan joins one row a thing.
+void require_unique_keys(const Plan& plan, RunContext& context) {
+    std::string joined;
+    for (const features::Relation& relation : plan.relations) {
+        if (!relation.unique) continue;
+        std::string columns;
+        for (const KeyPair& pair : relation.key) columns += (columns.empty() ? "" : ", ") + literal(pair.column);
+        const std::string table = quoted(relation.schema) + "." + quoted(relation.table);
+        joined += (joined.empty() ? "(" : ", (") + literal(relation.name) + ", " + literal(table) + ", ARRAY[" +
+                  columns + "])";
+    }
+    if (joined.empty()) return;
+    const std::vector<TextRow> lost = catalogue_rows(
+        "SELECT r.name, r.tab FROM (VALUES " + joined +
+            ") AS r(name, tab, keys) "
+            "WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
+            "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND i.indisunique AND i.indisvalid AND i.indimmediate "
+            "AND i.indpred IS NULL AND i.indexprs IS NULL " +
+            of_its_columns_collations +
+            " AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
+            "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
+            "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
+        context);
+    if (lost.empty()) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("relation \"%s\" of the plan joins by a key that is not unique in %s", lost[0][0].c_str(),
+                       lost[0][1].c_str()),
+                "It would repeat predictions.", "Make the key unique again, or make a new plan.");
+}
+
+// A column's type, of a domain that of its values. None where the table has no such column, which PostgreSQL tells.
+struct ColumnFacts {
+    Oid type = InvalidOid;
+};
+
+ColumnFacts column_facts(Oid table, const std::string& column) {
+    const char* const name = column.c_str();
+    return pg_call([=] {
+        ColumnFacts facts;
+        if (const AttrNumber number = get_attnum(table, name); number != InvalidAttrNumber)
+            facts.type = getBaseType(get_atttype(table, number));
+        return facts;
+    });
+}
+
+// Replaces what a plan says of its tables by what holds of them now.
+class PlanTables {
+  public:
+    PlanTables(Plan& plan, TimeType as_of) : plan_(plan), as_of_(as_of) {}
+
+    void read() {
+        for (features::Relation& relation : plan_.relations) {
+            tables_.push_back(find(relation));
+            read_time(relation);
+        }
+        for (const Definition& feature : plan_.features) check_zone(feature);
+    }
+
+  private:
+    // A table without a schema is the one that the name stands for in SQL. Another session has temporary tables, too.
+    static Oid find(features::Relation& relation) {
+        const char *const schema = relation.schema.empty() ? nullptr : relation.schema.c_str(), *const name =
+                                                                                                    relation.table
+                                                                                                        .c_str();
+        const Oid table = pg_call([=] {
+            return RangeVarGetRelid(makeRangeVar(schema ? pstrdup(schema) : nullptr, pstrdup(name), -1), NoLock, false);
+        });
+        relation.schema = pg_call([=] {
+            const Oid found = get_rel_namespace(table);
+            return isTempNamespace(found) ? "pg_temp" : get_namespace_name(found);
+        });
+        return table;
+    }
+
+    void read_time(features::Relation& relation) {
+        if (relation.time.empty()) return;
+        const ColumnFacts time = column_facts(tables_.back(), relation.time);
+        if (time.type == InvalidOid) return;
+        relation.time_type = time_type_of(time.type);
+        if (relation.time_type == TimeType::none)
+            throw Error(ErrorCode::wrong_type,
+                        format("time \"%s\" of relation \"%s\" has type %s, not date, timestamp or timestamptz",
+                               relation.time.c_str(), relation.name.c_str(), type_name(time.type)));
+    }
+
+    // What a time with a zone and one without are apart depends on the session's TimeZone.
+    void check_zone(const Definition& feature) const {
+        if (feature.type != ColumnType::time || plan_.as_of.empty()) return;
+        const ColumnFacts column = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.column);
+        const TimeType type = time_type_of(column.type);
+        if (type == TimeType::none || (type == TimeType::timestamptz) == (as_of_ == TimeType::timestamptz)) return;
+        throw Error(ErrorCode::wrong_type,
+                    format("as_of \"%s\" has type %s, and column \"%s\" of relation \"%s\" has type %s",
+                           plan_.as_of.c_str(), time_type_names[static_cast<size_t>(as_of_)], feature.column.c_str(),
+                           plan_.at(feature.relation).name.c_str(), time_type_names[static_cast<size_t>(type)]));
+    }
+
+    Plan& plan_;
+    const TimeType as_of_;
+    std::vector<Oid> tables_; // by relation
+};
+
 } // namespace
 
 std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunContext& context) {
@@ -241,34 +344,9 @@ std::vector<int> read_catalogue(const Source& source, const std::vector<std::str
     return numbers;
 }
 
-void require_unique_keys(const Plan& plan, RunContext& context) {
-    std::string joined;
-    for (const features::Relation& relation : plan.relations) {
-        if (!relation.unique) continue;
-        std::string columns;
-        for (const KeyPair& pair : relation.key) columns += (columns.empty() ? "" : ", ") + literal(pair.column);
-        const std::string table =
-            (relation.schema.empty() ? "" : quoted(relation.schema) + ".") + quoted(relation.table);
-        joined += (joined.empty() ? "(" : ", (") + literal(relation.name) + ", " + literal(table) + ", ARRAY[" +
-                  columns + "])";
-    }
-    if (joined.empty()) return;
-    const std::vector<TextRow> lost = catalogue_rows(
-        "SELECT r.name, r.tab FROM (VALUES " + joined +
-            ") AS r(name, tab, keys) "
-            "WHERE pg_catalog.to_regclass(r.tab) IS NOT NULL AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
-            "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND i.indisunique AND i.indisvalid AND i.indimmediate "
-            "AND i.indpred IS NULL AND i.indexprs IS NULL " +
-            of_its_columns_collations +
-            " AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
-            "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
-            "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
-        context);
-    if (lost.empty()) return;
-    throw Error(ErrorCode::invalid_argument,
-                format("relation \"%s\" of the plan joins by a key that is not unique in %s", lost[0][0].c_str(),
-                       lost[0][1].c_str()),
-                "It would repeat predictions.", "Make the key unique again, or make a new plan.");
+void read_tables(Plan& plan, TimeType as_of, RunContext& context) {
+    PlanTables(plan, as_of).read();
+    require_unique_keys(plan, context);
 }
 
 } // namespace btml::pg

@@ -195,7 +195,7 @@ TimeType require_time(const Source::Column& as_of) {
                                               as_of.name.c_str(), type_name(as_of.type)));
 }
 
-std::string feature_sql_over(const Plan& plan, const Source& source, RunContext& context) {
+std::string feature_sql_over(Plan plan, const Source& source, RunContext& context) {
     PredictionSource text{.sql = source.analysis().text, .columns = {}};
     source.require_distinct_names();
     for (const Source::Column& column : source.columns()) text.columns.push_back(column.name);
@@ -206,6 +206,7 @@ std::string feature_sql_over(const Plan& plan, const Source& source, RunContext&
     for (const Relation& relation : plan.relations)
         if (relation.of == source_number)
             for (const KeyPair& pair : relation.key) source.column(pair.of_column);
+    read_tables(plan, text.as_of, context);
     const Buffer<char> sql = feature_sql(plan, text, is_reserved, context);
     return {sql.data(), sql.size()};
 }
