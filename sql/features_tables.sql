@@ -249,6 +249,48 @@ SELECT features_of(p #- '{relations,1,schema}', 'SELECT thing, as_of FROM look')
 FROM (SELECT fresh('look', '{"event": {"table": "stay", "key": {"thing": "thing"}, "time": "ended"},
     "more": {"table": "event", "key": {"thing": "thing"}}}') AS p) f;
 
+-- Keys of the last row meet those that are equal, whatever their texts, types and the session's styles are.
+CREATE TABLE stage AS SELECT i % 7 AS thing, timestamp '2024-01-01' + i * interval '1 day' AS at,
+    (i * 7 % 5)::numeric + (ARRAY[0, 0.0, 0.00])[1 + i % 3] AS grade, (ARRAY['a', 'b,"', 'c d', ' e'])[1 + i * 5 % 4]::char(5) AS code,
+    timestamptz '2024-01-01 UTC' + (i * 11 % 3) * interval '1 day' AS moment, ARRAY[i % 2, NULL] AS pair FROM generate_series(1, 40) i;
+UPDATE stage SET grade = NULL WHERE thing = 3 AND at > '2024-01-20';
+CREATE TABLE mark AS SELECT i % 5 AS grade, (ARRAY['a', 'b,"', 'c d', ' e'])[1 + i % 4]::char(9) AS code,
+    timestamptz '2024-01-01 UTC' + (i % 3) * interval '1 day' AS moment, ARRAY[i % 2, NULL] AS pair, 2 ^ (i % 50) AS n
+FROM generate_series(1, 300) i;
+CREATE TABLE last_plan AS SELECT fresh('SELECT 1 AS thing, timestamp ''2024-01-01'' AS as_of', '{"stage": {"table": "stage",
+    "key": {"thing": "thing"}, "columns": [], "time": "at"}, "g": {"table": "mark", "key": {"grade": "grade"}, "of": "stage", "last": true,
+    "columns": ["n"], "time": null}, "c": {"table": "mark", "key": {"code": "code"}, "of": "stage", "last": true, "columns": ["n"],
+    "time": null}, "m": {"table": "mark", "key": {"moment": "moment", "pair": "pair", "grade": "grade"}, "of": "stage", "last": true,
+    "columns": ["n"], "time": null}}') AS p;
+CREATE TABLE last_asked AS SELECT thing, timestamp '2024-01-01' + a * interval '3 days' AS as_of FROM generate_series(0, 7) thing,
+    generate_series(0, 14) a;
+SELECT btml.feature_sql(p, 'last_asked') AS q FROM last_plan \gset
+SET DateStyle = 'SQL, DMY';
+SET TimeZone = 'Asia/Kolkata';
+SELECT count(*), count(g_n_sum) AS grades, count(c_n_sum) AS codes, count(m_n_sum) AS all_three,
+    count(*) FILTER (WHERE g_n_sum IS DISTINCT FROM (SELECT sum(n) FROM mark WHERE grade = (SELECT grade FROM stage s
+        WHERE s.thing = f.thing AND at < as_of AND grade IS NOT NULL ORDER BY at DESC LIMIT 1))
+        OR c_n_sum IS DISTINCT FROM (SELECT sum(n) FROM mark WHERE code = (SELECT code FROM stage s
+        WHERE s.thing = f.thing AND at < as_of ORDER BY at DESC LIMIT 1))
+        OR m_n_sum IS DISTINCT FROM (SELECT sum(n) FROM mark m JOIN (SELECT * FROM stage s WHERE s.thing = f.thing AND at < as_of
+        AND grade IS NOT NULL ORDER BY at DESC LIMIT 1) l USING (moment, pair, grade))) AS differing
+FROM (:q) f;
+RESET DateStyle;
+RESET TimeZone;
+-- Keys of different collations.
+CREATE TABLE shop (name text COLLATE "POSIX" PRIMARY KEY, size int);
+CREATE TABLE sale (shop text COLLATE "C", at timestamp, n int, item text COLLATE "C");
+CREATE TABLE item (name text COLLATE "POSIX", price int);
+INSERT INTO shop VALUES ('a', 1), ('B', 2);
+INSERT INTO sale VALUES ('a', '2024-01-01', 10, 'x'), ('B', '2024-01-01', 20, 'Y'), ('a', '2024-01-02', 30, 'Y');
+INSERT INTO item VALUES ('x', 5), ('Y', 6);
+SELECT features_of(fresh(q, '{"shop": {"table": "shop", "key": {"name": "shop"}}, "sale": {"table": "sale", "key": {"shop": "name"},
+    "of": "shop", "columns": ["n"]}, "item": {"table": "item", "key": {"name": "item"}, "of": "sale", "last": true, "time": null},
+    "all": {"table": "item", "key": {"name": "item"}, "of": "sale", "time": null}}'), q)
+FROM (SELECT 'SELECT shop COLLATE "C" AS shop, timestamp ''2024-02-01'' AS as_of FROM unnest(''{a,B}''::text[]) shop'::text AS q) q;
+SELECT features_of(fresh(q, '{"sale": {"table": "sale", "key": {"shop": "shop"}, "columns": ["n"]}}'), q)
+FROM (SELECT 'SELECT name AS shop, timestamp ''2024-02-01'' AS as_of FROM shop'::text AS q) q;
+
 -- Keys that PostgreSQL does not hash; the order of rows does not choose the sample, also where many have one key.
 CREATE TABLE flagged AS SELECT (i % 8)::bit(3) AS flags, (i % 5)::money AS fee, timestamp '2024-01-01' + i * interval '1 hour' AS at, i AS x
 FROM generate_series(1, 200) i;

@@ -214,10 +214,7 @@ std::string feature_sql_over(Plan plan, const Source& source, RunContext& contex
         const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(plan.as_of))];
         text.as_of = require_time(as_of);
     }
-    for (const Relation& relation : plan.relations)
-        if (relation.of == source_number)
-            for (const KeyPair& pair : relation.key) source.column(pair.of_column);
-    read_tables(plan, text.as_of, context);
+    read_tables(plan, source, text.as_of, context);
     const Buffer<char> sql = feature_sql(plan, text, is_reserved, context);
     return {sql.data(), sql.size()};
 }

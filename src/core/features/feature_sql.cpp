@@ -183,24 +183,21 @@ class FeatureQuery {
         number_in(set.texts, last_key(by));
     }
 
-    // The columns as one text, whose parts come from one row.
-    static std::string key_text(const std::vector<std::string>& columns) {
-        if (columns.size() == 1) return columns.front() + "::text";
-        std::string all;
-        for (const std::string& part : columns) all += (all.empty() ? "" : ", ") + part;
-        return "ROW(" + all + ")::text";
+    // The key's values of a row that has all of them, as one text, so that they come from one row. JSON has times alike
+    // whatever the session's DateStyle is.
+    std::string last_key(const Relation& by) const {
+        std::string values, known_all;
+        for (const KeyPair& pair : by.key) {
+            const std::string of = column(by.of, pair.of_column);
+            values += (values.empty() ? "" : ", ") + of + (pair.of_is_time ? "" : "::text");
+            known_all += (known_all.empty() ? "" : " AND ") + of + " IS NOT NULL";
+        }
+        return known(by.of, "CASE WHEN " + known_all + " THEN pg_catalog.jsonb_build_array(" + values + ")::text END");
     }
 
-    // The key's values of a row that has all of them, as one text.
-    std::string last_key(const Relation& by) const {
-        std::vector<std::string> columns;
-        std::string known_all;
-        for (const KeyPair& pair : by.key) {
-            columns.push_back(column(by.of, pair.of_column));
-            known_all += (known_all.empty() ? "" : " AND ") + columns.back() + " IS NOT NULL";
-        }
-        if (columns.size() == 1) return known(by.of, key_text(columns));
-        return known(by.of, "CASE WHEN " + known_all + " THEN " + key_text(columns) + " END");
+    // The value that a key's column is compared with, by the collation of the column.
+    static std::string collated(const KeyPair& pair, const std::string& value) {
+        return pair.collation.empty() ? value : value + " COLLATE " + pair.collation;
     }
 
     // A column of a relation that is joined to the source: the name that predictions have it by. No type: as it is.
@@ -258,7 +255,8 @@ class FeatureQuery {
         std::string condition;
         for (const KeyPair& pair : of.key) {
             condition += (condition.empty() ? "" : " AND ") + column(relation, pair.column) + " = ";
-            condition += of.of == source_number ? source + name(pair.of_column) : column(of.of, pair.of_column);
+            condition +=
+                collated(pair, of.of == source_number ? source + name(pair.of_column) : column(of.of, pair.of_column));
         }
         return condition;
     }
@@ -294,14 +292,16 @@ class FeatureQuery {
         if (by.last) {
             const int rows = plan_.rows_of(by.of);
             const size_t number = number_in(rows_[static_cast<size_t>(rows)].texts, last_key(by));
-            key.columns = {key_text(key.columns)};
-            key.values = {name_of(rows) + format(".t[%zu]", number)};
+            for (size_t i = 0; i < by.key.size(); i++)
+                key.values.push_back(collated(by.key[i], format("(%s.t[%zu]::jsonb ->> %zu)::%s", name_of(rows).c_str(),
+                                                                number, i, by.key[i].of_type.c_str())));
             key.from = std::string("prediction JOIN ") + name_of(rows) + " USING (" + row_column + ")";
             return key;
         }
         for (const KeyPair& pair : by.key)
             key.values.push_back(
-                "prediction." + (by.of == source_number ? name(pair.of_column) : looked_up(by.of, pair.of_column, {})));
+                collated(pair, "prediction." + (by.of == source_number ? name(pair.of_column)
+                                                                       : looked_up(by.of, pair.of_column, {}))));
         return key;
     }
 

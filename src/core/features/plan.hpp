@@ -21,6 +21,11 @@ inline constexpr size_t max_name_bytes = 63;
 // A column of a relation, and the column that it equals: of the relation it is reached from, or of the source.
 struct KeyPair {
     std::string column, of_column;
+    // What the catalogue says, which is not kept: the type of of_column, in SQL, and whether that is a time; the
+    // collation that the two are compared by where theirs differ.
+    std::string of_type = "text";
+    bool of_is_time = false;
+    std::string collation = {};
 };
 
 struct Relation {
