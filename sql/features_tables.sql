@@ -291,6 +291,22 @@ FROM (SELECT 'SELECT shop COLLATE "C" AS shop, timestamp ''2024-02-01'' AS as_of
 SELECT features_of(fresh(q, '{"sale": {"table": "sale", "key": {"shop": "shop"}, "columns": ["n"]}}'), q)
 FROM (SELECT 'SELECT name AS shop, timestamp ''2024-02-01'' AS as_of FROM shop'::text AS q) q;
 
+-- Numbers that a float8 does not hold, dates that no timestamp has, and windows longer than both.
+CREATE TABLE vast (thing int, at date, x numeric, y numeric(400, 0), z numeric(310, 310), n numeric(5, 2));
+INSERT INTO vast VALUES (1, '2024-01-01', 1e400, 1e399, 1e-310, 1), (1, '2024-01-02', -2.5, 7, 0, 2), (2, '2024-01-01', 1e-400, 7, 0, 3),
+    (2, '2024-01-02', '-infinity', 1, 0.5, 4), (3, '2024-01-01', 'NaN', 1, 0.9, 5), (3, '2024-01-02', 1.7976931348623157e308, 1, 0, 6),
+    (4, '5874000-01-01', 3, 3, 0.3, 7), (4, 'infinity', 4, 4, 0.4, 8), (4, '-infinity', 5, 5, 0.5, 9), (4, '294276-12-31', 6, 6, 0.6, 10);
+SELECT f ->> 'thing' AS thing, (f ->> 'v_x_sum')::float8 AS x, (f ->> 'v_y_sum')::float8 AS y, (f ->> 'v_z_sum')::float8 AS z
+FROM (SELECT 'SELECT thing, date ''2024-02-01'' AS as_of FROM generate_series(1, 4) thing'::text AS q) q,
+    features_of(fresh(q, '{"v": {"table": "vast", "key": {"thing": "thing"}}}'), q) t, CAST(t AS jsonb) f;
+SELECT features_of(fresh(q, '{"v": {"table": "vast", "key": {"thing": "thing"}, "columns": ["n"]}}'), q)
+FROM (SELECT 'SELECT 4 AS thing, d::date AS as_of FROM unnest(''{294276-12-31,5000000-01-01,infinity}''::date[]) d'::text AS q) q;
+SELECT btml.relational_features('SELECT 1 AS thing, date ''2024-02-01'' AS as_of', as_of => 'as_of', windows => '{7000 years}',
+    relations => '{"v": {"table": "vast", "key": {"thing": "thing"}}}');
+SELECT count(f) FROM features_of(btml.relational_features('SELECT 1 AS thing, date ''2024-02-01'' AS as_of', as_of => 'as_of',
+    windows => '{1000 years}', relations => '{"v": {"table": "vast", "key": {"thing": "thing"}}}'),
+    'SELECT 1 AS thing, date ''2024-02-01'' AS as_of') f;
+
 -- Keys that PostgreSQL does not hash; the order of rows does not choose the sample, also where many have one key.
 CREATE TABLE flagged AS SELECT (i % 8)::bit(3) AS flags, (i % 5)::money AS fee, timestamp '2024-01-01' + i * interval '1 hour' AS at, i AS x
 FROM generate_series(1, 200) i;

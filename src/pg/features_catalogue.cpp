@@ -222,6 +222,7 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
 // A column's type, of a domain that of its values. None where the table has no such column, which PostgreSQL tells.
 struct ColumnFacts {
     Oid type = InvalidOid, collation = InvalidOid;
+    int32 typmod = -1;
 };
 
 ColumnFacts column_facts(Oid table, const std::string& column) {
@@ -229,9 +230,8 @@ ColumnFacts column_facts(Oid table, const std::string& column) {
     return pg_call([=] {
         ColumnFacts facts;
         if (const AttrNumber number = get_attnum(table, name); number != InvalidAttrNumber) {
-            int32 typmod = -1;
-            get_atttypetypmodcoll(table, number, &facts.type, &typmod, &facts.collation);
-            facts.type = getBaseType(facts.type);
+            get_atttypetypmodcoll(table, number, &facts.type, &facts.typmod, &facts.collation);
+            facts.type = getBaseTypeAndTypmod(facts.type, &facts.typmod);
         }
         return facts;
     });
@@ -256,7 +256,11 @@ class PlanTables {
             for (KeyPair& pair : relation.key)
                 read_key(pair, column_facts(tables_.back(), pair.column), of_column_facts(relation, pair));
         }
-        for (const Definition& feature : plan_.features) check_zone(feature);
+        for (Definition& feature : plan_.features) {
+            const ColumnFacts column = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.column);
+            check_zone(feature, column.type);
+            feature.is_unbounded = feature.type == ColumnType::number && may_exceed_float8(column);
+        }
     }
 
   private:
@@ -290,7 +294,7 @@ class PlanTables {
         if (relation.of != source_number)
             return column_facts(tables_[static_cast<size_t>(relation.of)], pair.of_column);
         const Source::Column& column = source_.columns()[static_cast<size_t>(source_.column(pair.of_column))];
-        return {column.type, column.collation};
+        return {column.type, column.collation, column.typmod};
     }
 
     static void read_key(KeyPair& pair, const ColumnFacts& own, const ColumnFacts& of) {
@@ -302,11 +306,17 @@ class PlanTables {
             [=] { return are_collated_otherwise(own, of) ? generate_collation_name(own.collation) : pstrdup(""); });
     }
 
+    // A numeric that declares no more than 300 digits before and after the point fits.
+    static bool may_exceed_float8(const ColumnFacts& column) {
+        constexpr uint32_t most = 300;
+        const auto digits = static_cast<uint32_t>(column.typmod - VARHDRSZ);
+        return column.type == NUMERICOID && (column.typmod < 0 || digits >> 16 > most || (digits & 0xffff) > most);
+    }
+
     // What a time with a zone and one without are apart depends on the session's TimeZone.
-    void check_zone(const Definition& feature) const {
+    void check_zone(const Definition& feature, Oid column_type) const {
         if (feature.type != ColumnType::time || plan_.as_of.empty()) return;
-        const ColumnFacts column = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.column);
-        const TimeType type = time_type_of(column.type);
+        const TimeType type = time_type_of(column_type);
         if (type == TimeType::none || (type == TimeType::timestamptz) == (as_of_ == TimeType::timestamptz)) return;
         throw Error(ErrorCode::wrong_type,
                     format("as_of \"%s\" has type %s, and column \"%s\" of relation \"%s\" has type %s",

@@ -140,6 +140,10 @@ class FeatureQuery {
         if (feature.aggregate == Aggregate::distinct) // A hash, as a bigint may have more digits than a float8.
             return "pg_catalog.hash_numeric_extended(" + of + "::numeric, 0::bigint)";
         if (feature.value == "false") return "(NOT " + of + ")::int";
+        if (feature.is_unbounded)
+            return "CASE WHEN pg_catalog.abs(" + of + ") < 2.5e-324 THEN 0 WHEN pg_catalog.abs(" + of +
+                   ") < 1.7976931348623158e308 THEN " + of + " ELSE pg_catalog.sign(" + of +
+                   ") * 'Infinity'::float8 END";
         return feature.type == ColumnType::boolean ? of + "::int" : of;
     }
 
@@ -223,11 +227,11 @@ class FeatureQuery {
 
     const char* before() const { return plan_.inclusive ? " <= " : " < "; }
 
-    // A time as a timestamp of UTC, in which windows are counted.
+    // A time as a timestamp of UTC, in which windows are counted. Dates that no timestamp has are infinite.
     static std::string timestamp(const std::string& time, TimeType type) {
-        return type == TimeType::timestamptz ? time + " AT TIME ZONE 'UTC'"
-               : type == TimeType::date      ? time + "::timestamp"
-                                             : time;
+        if (type == TimeType::timestamptz) return time + " AT TIME ZONE 'UTC'";
+        if (type == TimeType::timestamp) return time;
+        return "CASE WHEN " + time + " < '294277-01-01' THEN " + time + "::timestamp ELSE 'infinity' END";
     }
     std::string time_of(int relation) const {
         const Relation& of = plan_.at(relation);

@@ -47,6 +47,7 @@ struct Definition {
     std::string window = {}; // an interval, empty: all rows
     std::string value = {};  // of a share of texts
     std::optional<double> gain = {};
+    bool is_unbounded = false; // a number that a float8 may not hold, as the catalogue says; not kept
 };
 
 struct Plan {
