@@ -10,7 +10,8 @@ FROM customer c JOIN month m ON c.joined < m.as_of - 60
 WHERE EXISTS (SELECT FROM "order" o WHERE o.customer = c.id AND o.day < m.as_of AND o.day >= m.as_of - 90);
 
 CREATE TABLE features AS
-SELECT btml.relational_features('SELECT * FROM customer_month WHERE NOT recent', 'churned', 'as_of', max_features => 10) AS plan;
+SELECT btml.relational_features('SELECT * FROM customer_month WHERE NOT recent', 'churned', 'as_of',
+    relations => '{"plan": {"time": null}}', max_features => 10) AS plan;
 SELECT name, definition FROM features, btml.feature_list(plan) LIMIT 4;
 
 SELECT btml.feature_sql(plan, 'customer_month') AS query FROM features \gset

@@ -248,6 +248,76 @@ SELECT ends_with(fresh('look', '{"e": {"table": "zoned_thing", "key": {"thing": 
 SELECT features_of(p #- '{relations,1,schema}', 'SELECT thing, as_of FROM look') = features_of(p, 'SELECT thing, as_of FROM look') AS same
 FROM (SELECT fresh('look', '{"event": {"table": "stay", "key": {"thing": "thing"}, "time": "ended"},
     "more": {"table": "event", "key": {"thing": "thing"}}}') AS p) f;
+
+-- Keys of the last row meet those that are equal, whatever their texts, types and the session's styles are.
+CREATE TABLE stage AS SELECT i % 7 AS thing, timestamp '2024-01-01' + i * interval '1 day' AS at,
+    (i * 7 % 5)::numeric + (ARRAY[0, 0.0, 0.00])[1 + i % 3] AS grade, (ARRAY['a', 'b,"', 'c d', ' e'])[1 + i * 5 % 4]::char(5) AS code,
+    timestamptz '2024-01-01 UTC' + (i * 11 % 3) * interval '1 day' AS moment, ARRAY[i % 2, NULL] AS pair FROM generate_series(1, 40) i;
+UPDATE stage SET grade = NULL WHERE thing = 3 AND at > '2024-01-20';
+CREATE TABLE mark AS SELECT i % 5 AS grade, (ARRAY['a', 'b,"', 'c d', ' e'])[1 + i % 4]::char(9) AS code,
+    timestamptz '2024-01-01 UTC' + (i % 3) * interval '1 day' AS moment, ARRAY[i % 2, NULL] AS pair, 2 ^ (i % 50) AS n
+FROM generate_series(1, 300) i;
+CREATE TABLE last_plan AS SELECT fresh('SELECT 1 AS thing, timestamp ''2024-01-01'' AS as_of', '{"stage": {"table": "stage",
+    "key": {"thing": "thing"}, "columns": [], "time": "at"}, "g": {"table": "mark", "key": {"grade": "grade"}, "of": "stage", "last": true,
+    "columns": ["n"], "time": null}, "c": {"table": "mark", "key": {"code": "code"}, "of": "stage", "last": true, "columns": ["n"],
+    "time": null}, "m": {"table": "mark", "key": {"moment": "moment", "pair": "pair", "grade": "grade"}, "of": "stage", "last": true,
+    "columns": ["n"], "time": null}}') AS p;
+CREATE TABLE last_asked AS SELECT thing, timestamp '2024-01-01' + a * interval '3 days' AS as_of FROM generate_series(0, 7) thing,
+    generate_series(0, 14) a;
+SELECT btml.feature_sql(p, 'last_asked') AS q FROM last_plan \gset
+SET DateStyle = 'SQL, DMY';
+SET TimeZone = 'Asia/Kolkata';
+SELECT count(*), count(g_n_sum) AS grades, count(c_n_sum) AS codes, count(m_n_sum) AS all_three,
+    count(*) FILTER (WHERE g_n_sum IS DISTINCT FROM (SELECT sum(n) FROM mark WHERE grade = (SELECT grade FROM stage s
+        WHERE s.thing = f.thing AND at < as_of AND grade IS NOT NULL ORDER BY at DESC LIMIT 1))
+        OR c_n_sum IS DISTINCT FROM (SELECT sum(n) FROM mark WHERE code = (SELECT code FROM stage s
+        WHERE s.thing = f.thing AND at < as_of ORDER BY at DESC LIMIT 1))
+        OR m_n_sum IS DISTINCT FROM (SELECT sum(n) FROM mark m JOIN (SELECT * FROM stage s WHERE s.thing = f.thing AND at < as_of
+        AND grade IS NOT NULL ORDER BY at DESC LIMIT 1) l USING (moment, pair, grade))) AS differing
+FROM (:q) f;
+RESET DateStyle;
+RESET TimeZone;
+-- Keys of different collations.
+CREATE TABLE shop (name text COLLATE "POSIX" PRIMARY KEY, size int);
+CREATE TABLE sale (shop text COLLATE "C", at timestamp, n int, item text COLLATE "C");
+CREATE TABLE item (name text COLLATE "POSIX", price int);
+INSERT INTO shop VALUES ('a', 1), ('B', 2);
+INSERT INTO sale VALUES ('a', '2024-01-01', 10, 'x'), ('B', '2024-01-01', 20, 'Y'), ('a', '2024-01-02', 30, 'Y');
+INSERT INTO item VALUES ('x', 5), ('Y', 6);
+SELECT features_of(fresh(q, '{"shop": {"table": "shop", "key": {"name": "shop"}}, "sale": {"table": "sale", "key": {"shop": "name"},
+    "of": "shop", "columns": ["n"]}, "item": {"table": "item", "key": {"name": "item"}, "of": "sale", "last": true, "time": null},
+    "all": {"table": "item", "key": {"name": "item"}, "of": "sale", "time": null}}'), q)
+FROM (SELECT 'SELECT shop COLLATE "C" AS shop, timestamp ''2024-02-01'' AS as_of FROM unnest(''{a,B}''::text[]) shop'::text AS q) q;
+SELECT features_of(fresh(q, '{"sale": {"table": "sale", "key": {"shop": "shop"}, "columns": ["n"]}}'), q)
+FROM (SELECT 'SELECT name AS shop, timestamp ''2024-02-01'' AS as_of FROM shop'::text AS q) q;
+
+-- Numbers that a float8 does not hold, dates that no timestamp has, and windows longer than both.
+CREATE TABLE vast (thing int, at date, x numeric, y numeric(400, 0), z numeric(310, 310), n numeric(5, 2));
+INSERT INTO vast VALUES (1, '2024-01-01', 1e400, 1e399, 1e-310, 1), (1, '2024-01-02', -2.5, 7, 0, 2), (2, '2024-01-01', 1e-400, 7, 0, 3),
+    (2, '2024-01-02', '-infinity', 1, 0.5, 4), (3, '2024-01-01', 'NaN', 1, 0.9, 5), (3, '2024-01-02', 1.7976931348623157e308, 1, 0, 6),
+    (4, '5874000-01-01', 3, 3, 0.3, 7), (4, 'infinity', 4, 4, 0.4, 8), (4, '-infinity', 5, 5, 0.5, 9), (4, '294276-12-31', 6, 6, 0.6, 10);
+SELECT f ->> 'thing' AS thing, (f ->> 'v_x_sum')::float8 AS x, (f ->> 'v_y_sum')::float8 AS y, (f ->> 'v_z_sum')::float8 AS z
+FROM (SELECT 'SELECT thing, date ''2024-02-01'' AS as_of FROM generate_series(1, 4) thing'::text AS q) q,
+    features_of(fresh(q, '{"v": {"table": "vast", "key": {"thing": "thing"}}}'), q) t, CAST(t AS jsonb) f;
+SELECT features_of(fresh(q, '{"v": {"table": "vast", "key": {"thing": "thing"}, "columns": ["n"]}}'), q)
+FROM (SELECT 'SELECT 4 AS thing, d::date AS as_of FROM unnest(''{294276-12-31,5000000-01-01,infinity}''::date[]) d'::text AS q) q;
+SELECT btml.relational_features('SELECT 1 AS thing, date ''2024-02-01'' AS as_of', as_of => 'as_of', windows => '{7000 years}',
+    relations => '{"v": {"table": "vast", "key": {"thing": "thing"}}}');
+SELECT count(f) FROM features_of(btml.relational_features('SELECT 1 AS thing, date ''2024-02-01'' AS as_of', as_of => 'as_of',
+    windows => '{1000 years}', relations => '{"v": {"table": "vast", "key": {"thing": "thing"}}}'),
+    'SELECT 1 AS thing, date ''2024-02-01'' AS as_of') f;
+
+-- Keys that PostgreSQL does not hash; the order of rows does not choose the sample, also where many have one key.
+CREATE TABLE flagged AS SELECT (i % 8)::bit(3) AS flags, (i % 5)::money AS fee, timestamp '2024-01-01' + i * interval '1 hour' AS at, i AS x
+FROM generate_series(1, 200) i;
+CREATE TABLE flag_task AS SELECT (i % 8)::bit(3) AS flags, (i % 3)::money AS fee, timestamp '2024-01-05' AS as_of, i % 8 AS y, i AS hashed
+FROM generate_series(1, 21000) i;
+CREATE FUNCTION flag_plan(source text) RETURNS jsonb LANGUAGE sql AS $$ SELECT btml.relational_features(source, target => 'y',
+    as_of => 'as_of', relations => '{"f": {"table": "flagged", "key": {"flags": "flags"}}, "g": {"table": "flagged", "key": {"fee": "fee"},
+    "columns": []}}', windows => '{NULL}', max_features => 5) $$;
+SELECT jsonb_array_length(p -> 'features') > 0 AS found, p = flag_plan('SELECT * FROM flag_task ORDER BY md5(hashed::text)') AS same
+FROM (SELECT flag_plan('flag_task') AS p) f;
+
 -- Temporary tables, in whichever session they are.
 CREATE TEMP TABLE owner (id int PRIMARY KEY, size int);
 CREATE TEMP TABLE entry (owner int REFERENCES owner, at timestamp, n int);

@@ -206,8 +206,12 @@ SELECT r, pg_temp.read_as_named(r) FROM unnest(ARRAY[
     '{"table": "some_columns", "key": {"client": "client"}, "columns": ["secret"]}',
     '{"table": "some_columns", "key": {"client": "client"}}', '{"table": "call_window", "key": {"client": "client"}}',
     '{"table": "client", "key": {"id": "client"}, "columns": ["income"]}', '{"table": "pg_authid", "key": {"oid": "client"}}']) r;
--- A plan of another's reads with the rights of who runs it.
-SELECT btml.feature_sql(p, 'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') AS q FROM plan \gset
+-- A plan of another's looks tables up with the rights of who writes its SELECT, which reads with the rights of who runs it.
+SELECT btml.feature_sql(p, 'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') FROM plan;
+SELECT btml.feature_sql(jsonb_build_object('as_of', 'as_of',
+    'relations', jsonb_path_query_array(p -> 'relations', '$[*] ? (@.schema != "private")'),
+    'features', jsonb_path_query_array(p -> 'features', '$[*] ? (@.relation == "hidden_call")')),
+    'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') AS q FROM plan \gset
 SELECT count(f) FROM (:q) AS f;
 SELECT btml.feature_sql(p, 'SELECT 1 AS client, timestamp ''2024-02-01'' AS as_of') AS q FROM may \gset
 SELECT open_call_minutes_sum, some_columns_minutes_sum, client_region FROM (:q) AS f;

@@ -42,8 +42,13 @@ std::string interval_text(const Interval& interval) {
     return text;
 }
 
-// Error invalid_argument unless the interval is positive in all its parts.
+// Error invalid_argument unless the interval is positive in all its parts, and one that timestamps of our times have.
 void require_positive(const Interval& interval, const std::string& text) {
+    constexpr double day = 86'400e6, year = 365 * day;
+    if (interval.month / 12.0 + interval.day * day / year + static_cast<double>(interval.time) / year > 1000)
+        throw Error(ErrorCode::invalid_argument,
+                    "windows must be intervals of at most 1000 years, or NULL for all rows",
+                    "One is \"" + text + "\".");
     if (interval.month >= 0 && interval.day >= 0 && interval.time >= 0 && !interval_text(interval).empty()) return;
     throw Error(ErrorCode::invalid_argument, "windows must be positive intervals, or NULL for all rows",
                 interval_text(interval).empty() ? "One is empty." : "One is \"" + text + "\".");

@@ -9,9 +9,11 @@ extern "C" {
 #include "access/table.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
 #include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteSupport.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 }
 
 namespace btml::pg {
@@ -217,30 +219,48 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
 
 // A column's type, of a domain that of its values. None where the table has no such column, which PostgreSQL tells.
 struct ColumnFacts {
-    Oid type = InvalidOid;
+    Oid type = InvalidOid, collation = InvalidOid;
+    int32 typmod = -1;
 };
 
 ColumnFacts column_facts(Oid table, const std::string& column) {
     const char* const name = column.c_str();
     return pg_call([=] {
         ColumnFacts facts;
-        if (const AttrNumber number = get_attnum(table, name); number != InvalidAttrNumber)
-            facts.type = getBaseType(get_atttype(table, number));
+        if (const AttrNumber number = get_attnum(table, name); number != InvalidAttrNumber) {
+            get_atttypetypmodcoll(table, number, &facts.type, &facts.typmod, &facts.collation);
+            facts.type = getBaseTypeAndTypmod(facts.type, &facts.typmod);
+        }
         return facts;
     });
+}
+
+// Says whether PostgreSQL could not tell by which collation to compare the two.
+bool are_collated_otherwise(const ColumnFacts& own, const ColumnFacts& of) {
+    if (!type_is_collatable(own.type) || !type_is_collatable(of.type) || own.collation == of.collation) return false;
+    return of.collation == InvalidOid ||
+           (own.collation != DEFAULT_COLLATION_OID && of.collation != DEFAULT_COLLATION_OID);
 }
 
 // Replaces what a plan says of its tables by what holds of them now.
 class PlanTables {
   public:
-    PlanTables(Plan& plan, TimeType as_of) : plan_(plan), as_of_(as_of) {}
+    PlanTables(Plan& plan, const Source& source, TimeType as_of) : plan_(plan), source_(source), as_of_(as_of) {}
 
     void read() {
         for (features::Relation& relation : plan_.relations) {
             tables_.push_back(find(relation));
             read_time(relation);
+            for (KeyPair& pair : relation.key)
+                read_key(pair, column_facts(tables_.back(), pair.column), of_column_facts(relation, pair));
         }
-        for (const Definition& feature : plan_.features) check_zone(feature);
+        for (Definition& feature : plan_.features) {
+            const ColumnFacts column = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.column);
+            check_zone(feature, column.type);
+            const ColumnFacts whole = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.whole);
+            feature.is_unbounded =
+                feature.type == ColumnType::number && (may_exceed_float8(column) || may_exceed_float8(whole));
+        }
     }
 
   private:
@@ -270,11 +290,33 @@ class PlanTables {
                                relation.time.c_str(), relation.name.c_str(), type_name(time.type)));
     }
 
+    ColumnFacts of_column_facts(const features::Relation& relation, const KeyPair& pair) const {
+        if (relation.of != source_number)
+            return column_facts(tables_[static_cast<size_t>(relation.of)], pair.of_column);
+        const Source::Column& column = source_.columns()[static_cast<size_t>(source_.column(pair.of_column))];
+        return {column.type, column.collation, column.typmod};
+    }
+
+    static void read_key(KeyPair& pair, const ColumnFacts& own, const ColumnFacts& of) {
+        if (own.type == InvalidOid || of.type == InvalidOid) return;
+        pair.of_is_time = time_type_of(of.type) != TimeType::none;
+        pair.of_type = pg_call(
+            [=] { return format_type_extended(of.type, -1, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY); });
+        pair.collation = pg_call(
+            [=] { return are_collated_otherwise(own, of) ? generate_collation_name(own.collation) : pstrdup(""); });
+    }
+
+    // A numeric that declares no more than 300 digits before and after the point fits.
+    static bool may_exceed_float8(const ColumnFacts& column) {
+        constexpr uint32_t most = 300;
+        const auto digits = static_cast<uint32_t>(column.typmod - VARHDRSZ);
+        return column.type == NUMERICOID && (column.typmod < 0 || digits >> 16 > most || (digits & 0xffff) > most);
+    }
+
     // What a time with a zone and one without are apart depends on the session's TimeZone.
-    void check_zone(const Definition& feature) const {
+    void check_zone(const Definition& feature, Oid column_type) const {
         if (feature.type != ColumnType::time || plan_.as_of.empty()) return;
-        const ColumnFacts column = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.column);
-        const TimeType type = time_type_of(column.type);
+        const TimeType type = time_type_of(column_type);
         if (type == TimeType::none || (type == TimeType::timestamptz) == (as_of_ == TimeType::timestamptz)) return;
         throw Error(ErrorCode::wrong_type,
                     format("as_of \"%s\" has type %s, and column \"%s\" of relation \"%s\" has type %s",
@@ -283,6 +325,7 @@ class PlanTables {
     }
 
     Plan& plan_;
+    const Source& source_;
     const TimeType as_of_;
     std::vector<Oid> tables_; // by relation
 };
@@ -338,8 +381,8 @@ std::vector<int> read_catalogue(const Source& source, const std::vector<std::str
     return numbers;
 }
 
-void read_tables(Plan& plan, TimeType as_of, RunContext& context) {
-    PlanTables(plan, as_of).read();
+void read_tables(Plan& plan, const Source& source, TimeType as_of, RunContext& context) {
+    PlanTables(plan, source, as_of).read();
     require_unique_keys(plan, context);
 }
 

@@ -22,9 +22,10 @@ features::TimeType time_type_of(Oid type);
 std::vector<int> read_catalogue(const Source& source, const std::vector<std::string>& named,
                                 features::CandidateRequest& request, RunContext& context);
 
-// Has a plan, which may come from anywhere, say of its tables what holds now: their schemas and the types of their
-// times. as_of: the type of the source's. Errors as PostgreSQL's for a table that is not there; wrong_type for a time
-// of another type; invalid_argument where a table has lost the key by which the plan joins one row a thing.
-void read_tables(features::Plan& plan, features::TimeType as_of, RunContext& context);
+// Has a plan, which may come from anywhere, say of its tables what holds now: their schemas, the types of times, keys
+// and numbers, collations. as_of: the type of the source's. Errors as PostgreSQL's for a table that is not there;
+// undefined_column where the source lacks a key; wrong_type for a time of another type; invalid_argument where a table
+// has lost the key by which the plan joins one row a thing.
+void read_tables(features::Plan& plan, const Source& source, features::TimeType as_of, RunContext& context);
 
 } // namespace btml::pg

@@ -9,6 +9,7 @@
 
 extern "C" {
 #include "common/keywords.h"
+#include "utils/typcache.h"
 }
 
 namespace btml::pg {
@@ -87,19 +88,29 @@ class FeatureSelection {
         return names;
     }
 
-    // The sample's rows are those of the least hashes, whatever the order of the source's rows.
+    // A column as what can be hashed: its text where values of its type cannot.
+    std::string hashed(const std::string& name) const {
+        const Oid type = request_.source.columns()[static_cast<size_t>(request_.source.column(name))].type;
+        const bool has_hash = pg_call(
+            [=] { return lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc != InvalidOid; });
+        return quoted(name) + (has_hash ? "" : "::text");
+    }
+
+    // The sample's rows are those of the least hashes, whatever the order of the source's rows. Only they are written
+    // as texts, which order those of one hash.
     std::string sample_sql() const {
-        std::string keys = quoted(request_.target), columns;
-        for (const std::string& name : key_columns()) keys += ", " + quoted(name);
+        std::string keys = hashed(request_.target), columns;
+        for (const std::string& name : key_columns()) keys += ", " + hashed(name);
         for (const Source::Column& column : request_.source.columns())
             if (column.name != request_.holdout) columns += "sample." + quoted(column.name) + ", ";
-        std::string sql =
-            "WITH hashed AS (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys + "), " +
-            std::to_string(request_.options.seed) + ") AS btml_hash, source::text COLLATE \"C\" AS btml_text FROM (\n" +
-            request_.source.analysis().text + "\n) AS source WHERE " + quoted(request_.target) +
-            " IS NOT NULL), sample AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY btml_hash, btml_text) AS "
-            "btml_place FROM hashed ORDER BY btml_hash, btml_text LIMIT " +
-            std::to_string(sample_rows) + ")";
+        const std::string rows = std::to_string(sample_rows);
+        std::string sql = "WITH btml_hashed AS (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys + "), " +
+                          std::to_string(request_.options.seed) + ") AS btml_hash FROM (\n" +
+                          request_.source.analysis().text + "\n) AS source WHERE " + quoted(request_.target) +
+                          " IS NOT NULL ORDER BY btml_hash FETCH FIRST " + rows +
+                          " ROWS WITH TIES), sample AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY btml_hash, "
+                          "btml_hashed::text COLLATE \"C\") AS btml_place FROM btml_hashed ORDER BY btml_place LIMIT " +
+                          rows + ")";
         const std::string by_hash = "sample.btml_place % 5 = 0", as_of = quoted(plan_.as_of);
         if (request_.holdout)
             return sql + " SELECT " + columns + "sample." + quoted(*request_.holdout) + " AS " + holdout_column +
@@ -203,10 +214,7 @@ std::string feature_sql_over(Plan plan, const Source& source, RunContext& contex
         const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(plan.as_of))];
         text.as_of = require_time(as_of);
     }
-    for (const Relation& relation : plan.relations)
-        if (relation.of == source_number)
-            for (const KeyPair& pair : relation.key) source.column(pair.of_column);
-    read_tables(plan, text.as_of, context);
+    read_tables(plan, source, text.as_of, context);
     const Buffer<char> sql = feature_sql(plan, text, is_reserved, context);
     return {sql.data(), sql.size()};
 }

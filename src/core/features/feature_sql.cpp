@@ -135,8 +135,17 @@ class FeatureQuery {
         const std::string of = column(feature.relation, feature.column);
         if (feature.whole.empty()) return of;
         const std::string whole = column(feature.relation, feature.whole);
-        return "CASE WHEN " + of + " BETWEEN 0 AND " + whole + " THEN " + of + "::float8 / nullif(" + whole +
-               "::float8, 0) END";
+        const char* const type = feature.is_unbounded ? "::numeric" : "::float8";
+        return "CASE WHEN " + of + " BETWEEN 0 AND " + whole + " THEN " + of + type + " / nullif(" + whole + type +
+               ", 0) END";
+    }
+
+    // A number that a float8 may not hold is 0 or infinite where it is too small or too great.
+    static std::string within_float8(const Definition& feature, const std::string& number) {
+        if (!feature.is_unbounded) return number;
+        const std::string size = "pg_catalog.abs(" + number + ")";
+        return "CASE WHEN " + size + " < 2.5e-324 THEN 0 WHEN " + size + " < 1.7976931348623158e308 THEN " + number +
+               " ELSE pg_catalog.sign(" + number + ") * 'Infinity'::float8 END";
     }
 
     std::string number_of(const Definition& feature) const {
@@ -148,7 +157,7 @@ class FeatureQuery {
         if (feature.aggregate == Aggregate::distinct) // A hash, as a bigint may have more digits than a float8.
             return "pg_catalog.hash_numeric_extended(" + of + "::numeric, 0::bigint)";
         if (feature.value == "false") return "(NOT " + of + ")::int";
-        return feature.type == ColumnType::boolean ? of + "::int" : of;
+        return feature.type == ColumnType::boolean ? of + "::int" : within_float8(feature, of);
     }
 
     // An expression over a relation that is joined to rows, NULL until the time of its row.
@@ -191,34 +200,32 @@ class FeatureQuery {
         number_in(set.texts, last_key(by));
     }
 
-    // The columns as one text, whose parts come from one row.
-    static std::string key_text(const std::vector<std::string>& columns) {
-        if (columns.size() == 1) return columns.front() + "::text";
-        std::string all;
-        for (const std::string& part : columns) all += (all.empty() ? "" : ", ") + part;
-        return "ROW(" + all + ")::text";
+    // The key's values of a row that has all of them, as one text, so that they come from one row. JSON has times alike
+    // whatever the session's DateStyle is.
+    std::string last_key(const Relation& by) const {
+        std::string values, known_all;
+        for (const KeyPair& pair : by.key) {
+            const std::string of = column(by.of, pair.of_column);
+            values += (values.empty() ? "" : ", ") + of + (pair.of_is_time ? "" : "::text");
+            known_all += (known_all.empty() ? "" : " AND ") + of + " IS NOT NULL";
+        }
+        return known(by.of, "CASE WHEN " + known_all + " THEN pg_catalog.jsonb_build_array(" + values + ")::text END");
     }
 
-    // The key's values of a row that has all of them, as one text.
-    std::string last_key(const Relation& by) const {
-        std::vector<std::string> columns;
-        std::string known_all;
-        for (const KeyPair& pair : by.key) {
-            columns.push_back(column(by.of, pair.of_column));
-            known_all += (known_all.empty() ? "" : " AND ") + columns.back() + " IS NOT NULL";
-        }
-        if (columns.size() == 1) return known(by.of, key_text(columns));
-        return known(by.of, "CASE WHEN " + known_all + " THEN " + key_text(columns) + " END");
+    // The value that a key's column is compared with, by the collation of the column.
+    static std::string collated(const KeyPair& pair, const std::string& value) {
+        return pair.collation.empty() ? value : value + " COLLATE " + pair.collation;
     }
 
     // What a feature of one row is.
     std::string value_of(const Definition& feature) const {
         const std::string of = column_of(feature), as_of = "source." + name(plan_.as_of);
         if (feature.aggregate == Aggregate::years_since)
-            return "extract(year FROM " + timestamp(as_of, source_.as_of) + ")::float8 - " + of;
+            return "extract(year FROM " + timestamp(as_of, source_.as_of) + ")::float8 - " + within_float8(feature, of);
         if (feature.type == ColumnType::time && !plan_.as_of.empty())
             return "nullif(extract(epoch FROM " + as_of + ") - extract(epoch FROM " + of +
                    "), 'Infinity')::float8 / 86400";
+        if (!feature.whole.empty()) return within_float8(feature, of);
         return feature.type == ColumnType::boolean ? of + "::int" : of;
     }
 
@@ -240,11 +247,11 @@ class FeatureQuery {
 
     const char* before() const { return plan_.inclusive ? " <= " : " < "; }
 
-    // A time as a timestamp of UTC, in which windows are counted.
+    // A time as a timestamp of UTC, in which windows are counted. Dates that no timestamp has are infinite.
     static std::string timestamp(const std::string& time, TimeType type) {
-        return type == TimeType::timestamptz ? time + " AT TIME ZONE 'UTC'"
-               : type == TimeType::date      ? time + "::timestamp"
-                                             : time;
+        if (type == TimeType::timestamptz) return time + " AT TIME ZONE 'UTC'";
+        if (type == TimeType::timestamp) return time;
+        return "CASE WHEN " + time + " < '294277-01-01' THEN " + time + "::timestamp ELSE 'infinity' END";
     }
     std::string time_of(int relation) const {
         const Relation& of = plan_.at(relation);
@@ -272,7 +279,8 @@ class FeatureQuery {
         std::string condition;
         for (const KeyPair& pair : of.key) {
             condition += (condition.empty() ? "" : " AND ") + column(relation, pair.column) + " = ";
-            condition += of.of == source_number ? source + name(pair.of_column) : column(of.of, pair.of_column);
+            condition +=
+                collated(pair, of.of == source_number ? source + name(pair.of_column) : column(of.of, pair.of_column));
         }
         return condition;
     }
@@ -308,15 +316,16 @@ class FeatureQuery {
         if (by.last) {
             const int rows = plan_.rows_of(by.of);
             const size_t number = number_in(rows_[static_cast<size_t>(rows)].texts, last_key(by));
-            key.columns = {key_text(key.columns)};
-            key.values = {name_of(rows) + format(".t[%zu]", number)};
+            for (size_t i = 0; i < by.key.size(); i++)
+                key.values.push_back(collated(by.key[i], format("(%s.t[%zu]::jsonb ->> %zu)::%s", name_of(rows).c_str(),
+                                                                number, i, by.key[i].of_type.c_str())));
             key.from = std::string("prediction JOIN ") + name_of(rows) + " USING (" + row_column + ")";
             return key;
         }
         for (const KeyPair& pair : by.key)
-            key.values.push_back("prediction." + (by.of == source_number
-                                                      ? name(pair.of_column)
-                                                      : looked_up(by.of, column(by.of, pair.of_column))));
+            key.values.push_back(collated(
+                pair, "prediction." + (by.of == source_number ? name(pair.of_column)
+                                                              : looked_up(by.of, column(by.of, pair.of_column)))));
         return key;
     }
 

@@ -16,7 +16,8 @@ constexpr Option<Options> plan_options[] = {
         .null_means("all rows count"),
     argument<Options>("relations", "a JSON object by name of relation", "which tables are read, by which keys")
         .null_means("those that foreign keys lead to"),
-    argument<Options>("windows", "positive intervals, NULL for all rows", "how long before `as_of` rows count")
+    argument<Options>("windows", "positive intervals of at most 1000 years, NULL for all rows",
+                      "how long before `as_of` rows count")
         .null_means("30 days, 90 days, 1 year, 3 years, all rows")
         .given_if([](const Options& o) { return o.has_windows; })
         .only_with(an_as_of),

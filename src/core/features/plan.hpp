@@ -21,6 +21,11 @@ inline constexpr size_t max_name_bytes = 63;
 // A column of a relation, and the column that it equals: of the relation it is reached from, or of the source.
 struct KeyPair {
     std::string column, of_column;
+    // What the catalogue says, which is not kept: the type of of_column, in SQL, and whether that is a time; the
+    // collation that the two are compared by where theirs differ.
+    std::string of_type = "text";
+    bool of_is_time = false;
+    std::string collation = {};
 };
 
 struct Relation {
@@ -43,6 +48,7 @@ struct Definition {
     std::string value = {};  // of a share of texts
     std::string whole = {};  // a column that the column's values are parts of; empty: they are taken as they are
     std::optional<double> gain = {};
+    bool is_unbounded = false; // a number that a float8 may not hold, as the catalogue says; not kept
 };
 
 struct Plan {
