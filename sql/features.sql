@@ -42,7 +42,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     x text := CASE WHEN value NOT IN ('true', 'false') THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col
         || '::int'
-        WHEN whole IS NOT NULL THEN format('(%I::float8 / nullif(%I, 0))', col, whole)
+        WHEN whole IS NOT NULL THEN format('(CASE WHEN %1$I BETWEEN 0 AND %2$I THEN %1$I::float8 / nullif(%2$I, 0) END)', col, whole)
         WHEN col = 'minutes' THEN $x$nullif(minutes, 'NaN')$x$ ELSE quote_ident(coalesce(col, 'at')) END;
     days text := 'extract(epoch FROM %s)::float8 / 86400 ';
     rows text := format('FROM %I h WHERE h.customer = t.customer AND h.at %s t.as_of', 'v_' || relation,
@@ -315,3 +315,43 @@ SELECT name FROM btml.feature_list(btml.relational_features('asked', as_of => 'a
 -- What lies behind a relation is left out with it.
 SELECT count(*) FROM btml.feature_list(btml.relational_features('asked', as_of => 'as_of', windows => '{NULL}',
     relations => '{"sale": false}')) WHERE path ~ '^source -> thing -> sale';
+-- What refers to the thing is reached where the thing itself is left out, or has a time of another kind.
+SELECT count(*) FILTER (WHERE path LIKE '%-> customer') AS of_customer,
+    count(*) FILTER (WHERE path = 'source -> customer -> call') > 0 AS of_calls
+FROM btml.feature_list(btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of', relations => '{"customer": false}'));
+SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of', relations => '{"call": {"table": "call",
+    "key": {"customer": "customer"}}, "cal": false}');
+SELECT btml.relational_features('SELECT customer, as_of FROM task', as_of => 'as_of', relations => '{"orders": {"table": "orders",
+    "key": {"customer": "customer"}}, "who": {"table": "customer", "key": {"id": "customer"}, "of": "orders", "last": true}}');
+-- A row whose part is more than its whole has no share; one of a joined row is its value.
+INSERT INTO line SELECT id, 1, 5, 7 FROM orders WHERE id <= 100;
+INSERT INTO line SELECT id, 1, 0, 0 FROM orders WHERE id <= 100;
+SELECT name, rows FROM plan, differing(p);
+DELETE FROM line WHERE returned > n OR n = 0;
+CREATE TABLE made (id int PRIMARY KEY, built int, seats float8, taken int, left_over float8);
+INSERT INTO made SELECT i, 1900 + i, 4 + i % 3, least(i % 7, 4 + i % 3), i FROM generate_series(1, 50) i;
+UPDATE made SET seats = 'NaN' WHERE id = 3;
+UPDATE made SET built = 0 WHERE id = 4;
+CREATE TABLE made_task (id int REFERENCES made, as_of timestamptz);
+INSERT INTO made_task SELECT i, timestamptz '2023-12-31 23:30 UTC' FROM generate_series(1, 50) i;
+SELECT btml.feature_sql(btml.relational_features('SELECT * FROM made_task', as_of => 'as_of', relations => '{"made": {"time": null}}'),
+    'SELECT * FROM made_task') AS q \gset
+SET TimeZone = 'Asia/Tokyo';
+SELECT count(*), count(*) FILTER (WHERE made_built_years_since = 2023 - built) AS years,
+    count(*) FILTER (WHERE nullif(made_taken_per_seats, 'NaN') IS NOT DISTINCT FROM taken / nullif(seats, 'NaN')) AS shares
+FROM (:q) f JOIN made USING (id);
+RESET TimeZone;
+-- Not years where one in ten is none, no share where a part is ever more, is never all, or is unknown too often.
+UPDATE made SET built = 0 WHERE id <= 5;
+CREATE FUNCTION found_of_made() RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(name, ' ' ORDER BY name) FROM btml.feature_list(btml.relational_features('SELECT * FROM made_task', as_of => 'as_of',
+        relations => '{"made": {"time": null}}')) $$;
+SELECT found_of_made();
+UPDATE made SET taken = seats + 1 WHERE id = 50;
+SELECT found_of_made();
+UPDATE made SET taken = least(taken, seats - 1) WHERE seats <> 'NaN';
+SELECT found_of_made();
+UPDATE made SET taken = seats WHERE id = 50;
+SELECT found_of_made();
+UPDATE made SET seats = NULL WHERE id < 27;
+SELECT found_of_made();

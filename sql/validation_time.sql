@@ -60,7 +60,7 @@ SELECT scores('visits', 'month') = month AS numbers, scores('flat', 'starts') = 
     scores('SELECT *, month::numeric / 8 AS s FROM visits', 's') = month AS numerics,
     scores('SELECT * FROM flat ORDER BY md5(id::text)', 'starts') = month AS shuffled,
     scores('visits', 'month', '1') = scores('visits', 'starts', '1 month') AS gap_of_numbers,
-    scores('visits', 'starts', '0.000001') = month AS least_gap,
+    scores('SELECT *, starts::timestamp AS s FROM visits', 's', '0.000001') = month AS least_gap,
     scores('visits', 'at', '10 days 12:00', '{"strategy": "enumerate"}') = at AS enumerated
 FROM first;
 SET btml.threads = 1;
@@ -246,6 +246,7 @@ SELECT fitted($$'SELECT size, c.region, month FROM customer c JOIN visit USING (
     holdout_fraction => 0.2, features => '{region}'$$, 'gp_fit');
 -- The gap.
 SELECT validated($$'few', 'spent', gap => '1 day'$$);
+SELECT scores('visits', 'starts', '90');
 SELECT validated($$'few', 'spent', gap => '1 day', group_by => 'region'$$);
 SELECT validated($$'few', 'spent', order_by => 'month', gap => '1 day'$$);
 SELECT validated($$'few', 'spent', order_by => 'month', gap => '12'$$);

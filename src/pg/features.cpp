@@ -178,17 +178,25 @@ std::string listed(const std::vector<std::string>& names) {
     return list;
 }
 
+void tell_timeless(const std::vector<SeveralTimes>& timeless) {
+    std::vector<std::string> names;
+    for (const SeveralTimes& relation : timeless)
+        names.push_back(relation.relations.front() +
+                        (relation.times.empty() ? "" : " (of several times: " + listed(relation.times) + ")"));
+    notice("relations without a time count whole: " + listed(names),
+           "Their rows may know what came after the time of a prediction.",
+           "Name their time, leave them out, or say that it is meant, as in relations => '{\"" +
+               timeless.front().relations.front() + "\": {\"time\": null}}'.");
+}
+
 void tell(const PlanRemarks& remarks) {
-    if (!remarks.timeless.empty())
-        notice("relations without a time count whole: " + listed(remarks.timeless),
-               "Their rows may know what came after the time of a prediction.",
-               "Name their time, leave them out, or say that it is meant, as in relations => '{\"" +
-                   remarks.timeless.front() + "\": {\"time\": null}}'.");
-    for (const ManyTimes& left_out : remarks.many_times)
-        notice("relation \"" + left_out.relation + "\" is left out, as it has several times: " + left_out.columns,
-               "What lies behind it is left out, too.",
-               "Name the one that says since when a row is known, as in relations => '{\"" + left_out.relation +
-                   "\": {\"time\": \"" + left_out.column + "\"}}'.");
+    if (!remarks.timeless.empty()) tell_timeless(remarks.timeless);
+    for (const SeveralTimes& left_out : remarks.several_times)
+        notice("relations are left out, as they have several times (" + listed(left_out.times) +
+                   "): " + listed(left_out.relations),
+               "What lies behind them is left out, too.",
+               "Name the time from which all that is used of a row is known, as in relations => '{\"" +
+                   left_out.relations.front() + "\": {\"time\": \"" + left_out.times.front() + "\"}}'.");
     if (!remarks.other_zones.empty())
         notice("relations whose times have a time zone, or none, unlike as_of, are left out: " +
                    listed(remarks.other_zones),
@@ -237,7 +245,7 @@ Datum plan_datum(const Plan& plan, RunContext& context) {
     return pg_call([=] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(source)); });
 }
 
-// Finds all candidates.
+// Finds all candidates, and tells what a user should know of them.
 Plan find_candidates(const NamedArguments& arguments, const Source& source, const Options& options,
                      const std::optional<std::string>& target, const std::optional<std::string>& holdout,
                      RunContext& context) {
@@ -266,7 +274,7 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
     return plan;
 }
 
-// Names that features are chosen with are not the source's.
+// Refuses columns that begin with btml_, as those of the SELECTs that choose features do.
 void require_own_names(const Source& source) {
     for (const Source::Column& column : source.columns())
         if (column.name.starts_with("btml_"))
@@ -314,6 +322,7 @@ BTML_FUNCTION(btml_relational_features) {
                                           [](const features::Relation& relation) { return !relation.time.empty(); }))
         notice("without as_of all rows count, those after the time of a prediction, too", "",
                "Name the source's column of times as as_of.");
+    // Refuses now what the SELECT of features would refuse.
     feature_sql_over(Plan{.as_of = plan.as_of, .relations = plan.relations}, source, context);
     if (target) select_features(plan, {source, *target, holdout, options}, context);
     if (plan.features.empty())

@@ -16,7 +16,7 @@ constexpr size_t max_value_bytes = 200; // of a text that has features of its ow
 constexpr size_t max_wholes = 8;        // columns that one is compared with
 constexpr size_t max_selected = 1000;   // expressions in one SELECT
 
-// A column of numbers that are finite and not all the same.
+// A column of numbers, and what they are between.
 struct NumberColumn {
     std::string name;
     double min = 0, max = 0;
@@ -66,24 +66,24 @@ class TableValues {
         for (const TableColumn& column : table_.columns) {
             if (column.type != ColumnType::number || column.of_key) continue;
             const std::string name = quoted(column.name);
-            ranges.push_back("min(" + name + ")::text || ' ' || max(" + name +
-                             ")::text || CASE WHEN count(*) FILTER (WHERE " + name + " BETWEEN 1500 AND 2500 AND " +
-                             name + "::numeric % 1 = 0) > 0.9 * count(" + name + ") THEN ' years' ELSE '' END");
+            const std::string counts = ") FILTER (WHERE " + is_number(name);
+            ranges.push_back("min(" + name + counts + ")::text || ' ' || max(" + name + counts +
+                             ")::text || CASE WHEN count(*" + counts + " AND " + name + " BETWEEN 1500 AND 2500 AND " +
+                             name + "::numeric % 1 = 0) > 0.9 * count(*" + counts + ") THEN ' years' ELSE '' END");
             columns.push_back({.name = column.name});
         }
         const std::vector<std::string> found = select(ranges);
-        std::vector<NumberColumn> kept;
         for (size_t i = 0; i < columns.size(); i++) {
-            const std::string& range = found[i];
             char* end = nullptr;
-            columns[i].min = std::strtod(range.c_str(), &end);
+            columns[i].min = std::strtod(found[i].c_str(), &end);
             columns[i].max = std::strtod(end, nullptr);
-            columns[i].holds_years = range.ends_with(" years");
-            if (!range.empty() && std::isfinite(columns[i].min) && std::isfinite(columns[i].max))
-                kept.push_back(columns[i]);
+            columns[i].holds_years = found[i].ends_with(" years");
         }
-        return kept;
+        return columns;
     }
+
+    // Neither NaN nor infinite, nor beyond what a float8 holds.
+    static std::string is_number(const std::string& name) { return name + " BETWEEN -1e300 AND 1e300"; }
 
     // Finds of each column that is a part of others, and never more than they are, the one of the least maximum.
     void find_wholes(std::vector<NumberColumn> columns, std::map<std::string, std::string>& wholes) const {
@@ -111,10 +111,10 @@ class TableValues {
     // A part is never more than its whole, all of it in some row, and less in another. Both are known in half of its
     // rows or more.
     static std::string is_part(const std::string& part, const std::string& whole) {
-        const std::string both = part + " IS NOT NULL AND " + whole + " IS NOT NULL";
-        return "(bool_and(" + part + " <= " + whole + ") AND bool_or(" + part + " < " + whole + ") AND bool_or(" +
-               part + " = " + whole + " AND " + part + " > 0) AND 2 * count(*) FILTER (WHERE " + both + ") >= count(" +
-               part + "))::text";
+        const std::string both = ") FILTER (WHERE " + is_number(part) + " AND " + is_number(whole) + ")";
+        return "(bool_and(" + part + " <= " + whole + both + " AND bool_or(" + part + " < " + whole + both +
+               " AND bool_or(" + part + " = " + whole + " AND " + part + " > 0" + both + " AND 2 * count(*" + both +
+               " >= count(" + part + "))::text";
     }
 
     // Returns the values of aggregates, "" for NULL.

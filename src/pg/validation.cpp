@@ -256,7 +256,12 @@ Divider read_divider(const Call& call, const TrainingRequest& request) {
                         format("gap is of days or months, order_by \"%s\" is a number", column.name.c_str()), "",
                         "Give its length as a number, as gap => '12'.");
         divider.train_end = [=](double first) { return first - static_cast<double>(gap.time) / 1e6; };
-    } else
+    } else if (column.number == NumberKind::date && gap.month == 0 && gap.day == 0 && gap.time != 0 &&
+               gap.time < USECS_PER_DAY)
+        throw Error(ErrorCode::invalid_argument,
+                    format("gap is less than a day, and order_by \"%s\" is a date", column.name.c_str()), "",
+                    "Give it with its unit, as gap => '90 days'.");
+    else
         divider.train_end = [gap, name = column.name](double first) { return earlier(first, gap, name); };
     return divider;
 }

@@ -46,29 +46,29 @@ struct AggregateFacts {
     const char* words; // what it is, before "column of relation" or "relation"
 };
 
-constexpr unsigned numbers_only = type_bit(ColumnType::number);
+constexpr unsigned numbers = type_bit(ColumnType::number), any_type = 15;
 
-// By number. Times are in days.
+// In the order of Aggregate. Times are in days.
 inline constexpr AggregateFacts aggregates[] = {
-    {"value", 15, false, false, ""},
-    {"years_since", numbers_only, false, false, "years since"},
+    {"value", any_type, false, false, ""},
+    {"years_since", numbers, false, false, "years since"},
     {"count", 0, true, false, "number of rows of"},
     {"since_first", 0, false, true, "days since the first row of"},
     {"since_last", 0, false, true, "days since the last row of"},
     {"mean_gap", 0, false, true, "mean number of days between rows of"},
-    {"mean", numbers_only, true, false, "mean of"},
-    {"sum", numbers_only, true, false, "sum of"},
-    {"min", numbers_only, true, false, "least"},
-    {"max", numbers_only, true, false, "greatest"},
-    {"sd", numbers_only, true, false, "standard deviation of"},
-    {"change", numbers_only, true, true, "change of"},
-    {"growth", numbers_only, true, true, "growth of"},
-    {"slope", numbers_only, true, true, "slope by day of"},
-    {"last", numbers_only | type_bit(ColumnType::boolean) | type_bit(ColumnType::text), false, true, "last"},
-    {"previous", numbers_only, false, true, "last but one"},
+    {"mean", numbers, true, false, "mean of"},
+    {"sum", numbers, true, false, "sum of"},
+    {"min", numbers, true, false, "least"},
+    {"max", numbers, true, false, "greatest"},
+    {"sd", numbers, true, false, "standard deviation of"},
+    {"change", numbers, true, true, "change of"},
+    {"growth", numbers, true, true, "growth of"},
+    {"slope", numbers, true, true, "slope by day of"},
+    {"last", numbers | type_bit(ColumnType::boolean) | type_bit(ColumnType::text), false, true, "last"},
+    {"previous", numbers, false, true, "last but one"},
     {"share", type_bit(ColumnType::boolean) | type_bit(ColumnType::text), true, false, "share of"},
     {"matches", type_bit(ColumnType::boolean) | type_bit(ColumnType::text), true, false, "number of rows of"},
-    {"distinct", numbers_only | type_bit(ColumnType::text), true, false, "number of distinct"},
+    {"distinct", numbers | type_bit(ColumnType::text), true, false, "number of distinct"},
 };
 
 constexpr const AggregateFacts& facts_of(Aggregate aggregate) {

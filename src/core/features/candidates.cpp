@@ -41,7 +41,7 @@ class CandidateSearch {
         : request_(request), remarks_(remarks), relations_(request, plan_, remarks) {
         plan_.as_of = request.as_of;
         plan_.inclusive = request.inclusive;
-        for (const SourceColumn& column : request.source) feature_names_.unused(column.name);
+        for (const SourceColumn& column : request.source) feature_names_.take(column.name);
     }
 
     Plan run() {
@@ -51,7 +51,8 @@ class CandidateSearch {
         for (int i = 0; i < relations_.count(); i++) {
             const size_t before = plan_.features.size();
             add_features(i);
-            if (plan_.features.size() > before && counts_whole(i)) add_once(remarks_.timeless, plan_.at(i).name);
+            if (plan_.features.size() > before && counts_whole(i))
+                remarks_.timeless.push_back({{plan_.at(i).name}, relations_.table_of(i).times()});
         }
         try {
             plan_.check();
@@ -64,8 +65,8 @@ class CandidateSearch {
   private:
     // Says whether rows count whatever their time is, and nobody wants it so.
     bool counts_whole(int relation) const {
-        const RelationRequest* const word = relations_.word_on(plan_.at(relation).name);
-        if (plan_.as_of.empty() || (word && word->time == "")) return false;
+        const RelationRequest* const asked = relations_.request_for(plan_.at(relation).name);
+        if (plan_.as_of.empty() || (asked && asked->time == "")) return false;
         return plan_.rows_of(relation) == relation ? !plan_.has_time(relation) : plan_.at(relation).time.empty();
     }
 
@@ -75,8 +76,7 @@ class CandidateSearch {
         if (relation == rows) add_each(feature_of(relation, "", ColumnType::number));
         const std::optional<std::vector<std::string>>& wanted = relations_.at(relation).columns;
         for (const TableColumn& column : relations_.table_of(relation).columns) {
-            if (!column.type || column.name == of.time || has_pair_column(of.key, column.name, &KeyPair::column))
-                continue;
+            if (!column.type || column.name == of.time || has_column(of.key, column.name)) continue;
             if (wanted && std::find(wanted->begin(), wanted->end(), column.name) == wanted->end()) continue;
             if (rows == source_number)
                 add_value(relation, column);
@@ -88,9 +88,8 @@ class CandidateSearch {
     void add_value(int relation, const TableColumn& column) {
         if (column.of_key) return;
         // What a time with a zone and one without are apart depends on the session's TimeZone.
-        const bool is_zoned = column.time_type == TimeType::timestamptz;
         if (column.type == ColumnType::time && !request_.as_of.empty() &&
-            is_zoned != (request_.as_of_type == TimeType::timestamptz))
+            !go_together(column.time_type, request_.as_of_type))
             return;
         if (column.type == ColumnType::text && texts_of(relation, column.name).distinct > max_kinds) return;
         Definition feature = feature_of(relation, column.name, *column.type);
@@ -125,7 +124,7 @@ class CandidateSearch {
         if (column.type == ColumnType::number) return add_of_number(feature);
         if (column.type != ColumnType::text) return add_each(feature);
         const TextValues values = texts_of(relation, column.name);
-        if (values.most_frequent.empty()) return; // each is there once
+        if (values.most_frequent.empty()) return; // no text of use is there twice
         if (values.distinct > max_kinds) return add_each(feature, {Aggregate::distinct});
         add_each(feature, {}, values.most_frequent);
     }
@@ -195,7 +194,7 @@ class CandidateSearch {
         if (feature.aggregate != Aggregate::value) name += std::string("_") + facts_of(feature.aggregate).name;
         if (!feature.value.empty()) name += "_" + plain(feature.value);
         const std::string label = feature.window.empty() ? "" : "_" + window_label(feature.window);
-        feature.name = feature_names_.unused(cut(name, max_name_bytes - label.size()) + label);
+        feature.name = feature_names_.take(cut(name, max_name_bytes - label.size()) + label);
         plan_.features.push_back(std::move(feature));
     }
 
@@ -212,6 +211,13 @@ const TableColumn* CatalogueTable::find(std::string_view column) const {
     const auto found =
         std::find_if(columns.begin(), columns.end(), [&](const TableColumn& known) { return known.name == column; });
     return found == columns.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> CatalogueTable::times() const {
+    std::vector<std::string> names;
+    for (const TableColumn& column : columns)
+        if (column.type == ColumnType::time) names.push_back(column.name);
+    return names;
 }
 
 Plan candidate_plan(const CandidateRequest& request, PlanRemarks& remarks) {

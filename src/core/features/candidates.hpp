@@ -25,6 +25,8 @@ struct CatalogueTable {
     bool has_unread_time = false; // a date or timestamp may not be read
 
     const TableColumn* find(std::string_view column) const;
+    // Returns the names of its dates and timestamps.
+    std::vector<std::string> times() const;
 };
 
 struct ForeignKey {
@@ -39,7 +41,7 @@ struct SourceColumn {
     std::optional<ColumnType> type = {};
 };
 
-// A relation as somebody names it, or a word on one that foreign keys lead to.
+// A relation as somebody names it, or what is asked for one that foreign keys lead to.
 struct RelationRequest {
     std::string name;
     int table = -1; // −1: found by foreign keys
@@ -54,7 +56,8 @@ struct RelationRequest {
 // How often texts are in a column.
 struct TextValues {
     uint64_t distinct = 0;
-    std::vector<std::string> most_frequent = {}; // of those that are there twice at least
+    // Those of the three most frequent that are there twice or more, are not empty, and have 200 bytes or fewer.
+    std::vector<std::string> most_frequent = {};
 };
 
 // What the numbers of a table's columns are.
@@ -81,18 +84,19 @@ struct CandidateRequest {
 // How many relations are taken of those that foreign keys lead to: the nearest.
 inline constexpr size_t max_found_relations = 100;
 
-// A relation, its times with commas between, and one of them.
-struct ManyTimes {
-    std::string relation, columns, column;
+// Relations of one table, and its times.
+struct SeveralTimes {
+    std::vector<std::string> relations, times;
 };
 
 // What a user should know of a plan.
 struct PlanRemarks {
-    std::vector<std::string> timeless = {}; // relations that count whole
+    // Relations that count whole, one at a time: they have no time, or several and one row a thing.
+    std::vector<SeveralTimes> timeless = {};
     // Relations that were left out, as nobody said which of their times it is.
-    std::vector<ManyTimes> many_times = {};
-    std::vector<std::string> other_zones =
-        {};                               // relations that were left out, as as_of has a zone and they have none, or so
+    std::vector<SeveralTimes> several_times = {};
+    // Relations that were left out, as of their time and as_of only one has a time zone.
+    std::vector<std::string> other_zones = {};
     std::vector<std::string> unread = {}; // tables that were left out, as their key or time may not be read
     bool is_cut = false;                  // foreign keys lead to more relations than are taken
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char row_column[] = "btml_row", what_sql[] = "the SQL of features";
 
-// Returns what a number follows in the names of predictions' columns, which no column of the source is called.
+// Returns the "v" of v1, v2 …, lengthened until no column of the source is called so.
 std::string column_prefix(const std::vector<std::string>& source_columns) {
     std::string prefix = "v";
     const auto is_taken = [&](const std::string& name) {
@@ -49,7 +49,7 @@ class FeatureQuery {
         for (size_t i = 0; i < plan_.features.size(); i++) add_feature(i);
         // What a relation goes by is found before it, so the last ones are asked first.
         for (size_t i = rows_.size(); i-- > 0;)
-            if (rows_[i].is_used) add_last_key(static_cast<int>(i));
+            if (rows_[i].is_used) add_key(static_cast<int>(i));
         write_predictions();
         for (size_t i = 0; i < rows_.size(); i++)
             if (rows_[i].is_used) write_rows(static_cast<int>(i));
@@ -83,15 +83,16 @@ class FeatureQuery {
     // A time with a zone and one without are compared only as the session's TimeZone has it.
     void check_times() const {
         for (const Relation& relation : plan_.relations) {
-            const bool is_zoned = relation.time_type == TimeType::timestamptz;
-            if (plan_.as_of.empty() || relation.time.empty() || is_zoned == (source_.as_of == TimeType::timestamptz))
+            if (plan_.as_of.empty() || relation.time.empty() || go_together(relation.time_type, source_.as_of))
                 continue;
-            throw Error(
-                ErrorCode::wrong_type,
-                format("as_of \"%s\" has type %s, and time \"%s\" of relation \"%s\" has type %s", plan_.as_of.c_str(),
-                       time_type_names[static_cast<size_t>(source_.as_of)], relation.time.c_str(),
-                       relation.name.c_str(), time_type_names[static_cast<size_t>(relation.time_type)]),
-                "", format("Cast as_of in the source, as in as_of::%s.", is_zoned ? "timestamptz" : "timestamp"));
+            throw Error(ErrorCode::wrong_type,
+                        format("as_of \"%s\" has type %s, and time \"%s\" of relation \"%s\" has type %s",
+                               plan_.as_of.c_str(), time_type_names[static_cast<size_t>(source_.as_of)],
+                               relation.time.c_str(), relation.name.c_str(),
+                               time_type_names[static_cast<size_t>(relation.time_type)]),
+                        "",
+                        format("Cast as_of in the source, as in as_of::%s.",
+                               relation.time_type == TimeType::timestamptz ? "timestamptz" : "timestamp"));
         }
     }
 
@@ -105,7 +106,7 @@ class FeatureQuery {
         return number;
     }
 
-    // Finds what a feature is taken from, and how the result has it.
+    // Notes what a feature is computed from, and its expression in the result.
     void add_feature(size_t i) {
         const Definition& feature = plan_.features[i];
         const int rows = plan_.rows_of(feature.relation);
@@ -186,8 +187,9 @@ class FeatureQuery {
         set.joined.push_back(relation);
     }
 
-    // Has the rows that a relation goes by the last of kept, and their key among the last texts.
-    void add_last_key(int relation) {
+    // Adds what the key of a relation is read from: columns of predictions or, by "last", a text of the relation
+    // before.
+    void add_key(int relation) {
         const int first = plan_.first_of(relation);
         const Relation& by = plan_.at(first);
         if (!by.last) {
@@ -217,7 +219,7 @@ class FeatureQuery {
         return pair.collation.empty() ? value : value + " COLLATE " + pair.collation;
     }
 
-    // What a feature of one row is.
+    // Returns the expression of a feature of one row.
     std::string value_of(const Definition& feature) const {
         const std::string of = column_of(feature), as_of = "source." + name(plan_.as_of);
         if (feature.aggregate == Aggregate::years_since)
@@ -229,8 +231,8 @@ class FeatureQuery {
         return feature.type == ColumnType::boolean ? of + "::int" : of;
     }
 
-    // A value of a relation that is joined to the source: the name that predictions have it by. time: a column of the
-    // relation that must be before as_of as well.
+    // Returns the name of the column of predictions that has this value of a relation joined to the source. time: a
+    // column of the relation that must be before as_of as well.
     std::string looked_up(int relation, std::string value, const std::string& time = {}) {
         join_to(predictions_, relation);
         std::string condition;
@@ -257,7 +259,7 @@ class FeatureQuery {
         const Relation& of = plan_.at(relation);
         return timestamp(column(relation, of.time), of.time_type);
     }
-    // The time from which all that a row is joined of is there.
+    // Returns the time from which a row counts: the latest of the rows that it is joined from.
     std::string time_of_rows(int rows) const {
         std::string times;
         size_t count = 0;

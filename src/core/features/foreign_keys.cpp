@@ -14,25 +14,26 @@ class ForeignKeySearch {
     void run() {
         for (depth_ = 0; depth_ <= request_.max_depth; depth_++) {
             enter();
-            for (int i = 0; i < relations_.count(); i++) {
-                for (size_t key = 0; key < request_.foreign_keys.size(); key++) step(i, static_cast<int>(key));
-                step_by_last(i);
-            }
+            follow();
+            // What a thing's row does not lead to, as that is left out.
+            enter_behind_things();
+            follow();
         }
-        check_words();
+        check_requests();
     }
 
   private:
     const Relation& relation_at(int relation) const { return relations_.plan().at(relation); }
 
-    // Refuses words on relations that there are not.
-    void check_words() const {
-        for (const RelationRequest& word : request_.relations) {
-            if (std::find(offered_.begin(), offered_.end(), word.name) != offered_.end()) continue;
-            const std::string nearest = nearest_name(word.name, offered_);
+    // Refuses requests for relations that foreign keys do not lead to.
+    void check_requests() const {
+        for (const RelationRequest& asked : request_.relations) {
+            if (std::find(offered_.begin(), offered_.end(), asked.name) != offered_.end()) continue;
+            const std::string nearest = nearest_name(asked.name, offered_);
             throw Error(ErrorCode::invalid_argument,
-                        format("relation \"%s\" is none that foreign keys lead to", word.name.c_str()),
-                        offered_.empty() ? "" : "They lead to " + quoted_list(offered_) + ".",
+                        format("relation \"%s\" is none that foreign keys lead to", asked.name.c_str()),
+                        offered_.empty() ? "They lead nowhere from the source's columns."
+                                         : "They lead to " + quoted_list(offered_) + ".",
                         nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
         }
     }
@@ -66,6 +67,14 @@ class ForeignKeySearch {
                 add_children_of_last(relation, up, from.depth + 1);
     }
 
+    // Goes on from all relations; what is known already is not added again.
+    void follow() {
+        for (int i = 0; i < relations_.count(); i++) {
+            for (size_t key = 0; key < request_.foreign_keys.size(); key++) step(i, static_cast<int>(key));
+            step_by_last(i);
+        }
+    }
+
     // Adds the tables whose keys the source's columns are, and the rows that refer to the source's own table.
     void enter() {
         for (size_t i = 0; i < request_.foreign_keys.size(); i++) {
@@ -79,37 +88,47 @@ class ForeignKeySearch {
         }
     }
 
+    // Adds the rows that refer to the same as the source's columns.
+    void enter_behind_things() {
+        for (const ForeignKey& key : request_.foreign_keys)
+            if (const auto pairs = source_key(key, key.table, &KeyPair::column, &KeyPair::of_column))
+                for (size_t down = 0; down < request_.foreign_keys.size(); down++)
+                    if (request_.foreign_keys[down].to == key.to)
+                        add_of_source({.of = source_number, .key = *pairs, .unique = true}, static_cast<int>(down));
+    }
+
+    // Adds rows that refer to what is joined to the source, where the source has their key.
+    bool add_of_source(const Relation& thing, int number) {
+        const ForeignKey& key = request_.foreign_keys[static_cast<size_t>(number)];
+        std::vector<KeyPair> pairs = key.pairs;
+        for (KeyPair& pair : pairs) {
+            const auto same = std::find_if(thing.key.begin(), thing.key.end(),
+                                           [&](const KeyPair& up) { return up.column == pair.of_column; });
+            if (same == thing.key.end()) return false;
+            pair.of_column = same->of_column;
+        }
+        add_found({.of = source_number, .key = std::move(pairs)}, {.table = key.table, .depth = 1, .by = number});
+        return true;
+    }
+
     void step(int relation, int number) {
         const ForeignKey& key = request_.foreign_keys[static_cast<size_t>(number)];
         const FoundRelation from = relations_.at(relation);
-        const bool is_unique = relation_at(relation).unique;
+        const bool is_one = relation_at(relation).unique;
         const bool of_source = relations_.plan().rows_of(relation) == source_number;
         // The way back to the one row that many rows were reached from.
-        const bool is_back_up = from.by == number && !is_unique, is_back_down = from.by == number && is_unique;
-        if (key.table == from.table && !is_back_up) {
+        const bool is_back = from.by == number && !is_one;
+        // What the rows of a last parent refer to is far from the thing.
+        if (key.table == from.table && !is_back && !relation_at(relation).last) {
             std::vector<KeyPair> pairs;
             for (const KeyPair& pair : key.pairs) pairs.push_back({pair.of_column, pair.column});
             add_found({.of = relation, .key = std::move(pairs), .unique = true},
                       {.table = key.to, .depth = from.depth, .ups = from.ups + 1, .by = number});
         }
-        if (key.to != from.table || (is_back_down && !of_source)) return;
-        if (!is_unique || of_source)
-            add_found(child_of(relation, key), {.table = key.table, .depth = from.depth + 1, .by = number});
-    }
-
-    // Rows that refer to a relation; where that is joined to the source by the same columns, those of the source.
-    Relation child_of(int relation, const ForeignKey& key) const {
+        if (key.to != from.table || (is_one && !of_source)) return;
         const Relation& parent = relation_at(relation);
-        Relation child{.of = relation, .key = key.pairs};
-        if (!parent.unique || parent.of != source_number) return child;
-        for (KeyPair& pair : child.key) {
-            const auto same = std::find_if(parent.key.begin(), parent.key.end(),
-                                           [&](const KeyPair& up) { return up.column == pair.of_column; });
-            if (same == parent.key.end()) return {.of = relation, .key = key.pairs};
-            pair.of_column = same->of_column;
-        }
-        child.of = source_number;
-        return child;
+        if (is_one && parent.of == source_number && add_of_source(parent, number)) return;
+        add_found({.of = relation, .key = key.pairs}, {.table = key.table, .depth = from.depth + 1, .by = number});
     }
 
     // Adds rows that refer to what the last row of a relation refers to.
@@ -133,17 +152,17 @@ class ForeignKeySearch {
         if (of.is_own || std::max(found.depth, found.ups) > depth_ || !is_new(relation, found.table)) return;
         relation.name = relations_.take_name(name_for(relation, of, found.table));
         offered_.push_back(relation.name);
-        const RelationRequest* const word = relations_.word_on(relation.name);
-        if (word && word->left_out) return;
+        const RelationRequest* const asked = relations_.request_for(relation.name);
+        if (asked && asked->left_out) return;
         PlanRemarks& remarks = relations_.remarks();
         if (relations_.plan().relations.size() == max_found_relations) {
             remarks.is_cut = true;
             return;
         }
         if (!may_read(of, relation)) return add_once(remarks.unread, of.name);
-        if (word) found.columns = word->columns;
+        if (asked) found.columns = asked->columns;
         require_columns(of, relation.name, found.columns);
-        switch (relations_.set_time(of, word ? word->time : std::nullopt, relation)) {
+        switch (relations_.set_time(of, time_asked(asked, of), relation)) {
         case FoundRelations::TimeFault::none:
             return relations_.add(std::move(relation), std::move(found));
         case FoundRelations::TimeFault::unread:
@@ -151,8 +170,26 @@ class ForeignKeySearch {
         case FoundRelations::TimeFault::other_zone:
             return add_once(remarks.other_zones, relation.name);
         case FoundRelations::TimeFault::many_times:
-            remarks.many_times.push_back(many_times(of, relation));
+            remark_times(of.times(), relation.name);
         }
+    }
+
+    // The time that is asked for a relation, or else for the one with its table's own name.
+    std::optional<std::string> time_asked(const RelationRequest* asked, const CatalogueTable& of) const {
+        if (asked && asked->time) return asked->time;
+        const RelationRequest* const first = relations_.request_for(of.name);
+        return first && first->time && of.find(*first->time) ? first->time : std::nullopt;
+    }
+
+    // Remarks which relations have which times: those of one table have the same.
+    void remark_times(const std::vector<std::string>& times, const std::string& name) {
+        std::vector<SeveralTimes>& all = relations_.remarks().several_times;
+        const auto same =
+            std::find_if(all.begin(), all.end(), [&](const SeveralTimes& known) { return known.times == times; });
+        if (same == all.end())
+            all.push_back({{name}, times});
+        else
+            same->relations.push_back(name);
     }
 
     // Says whether the table's rows were not reached by the same values before, whether or not they were taken.
@@ -188,16 +225,6 @@ class ForeignKeySearch {
     static bool may_read(const CatalogueTable& of, const Relation& relation) {
         return std::all_of(relation.key.begin(), relation.key.end(),
                            [&](const KeyPair& pair) { return of.find(pair.column); });
-    }
-
-    static ManyTimes many_times(const CatalogueTable& of, const Relation& relation) {
-        ManyTimes remark{relation.name, {}, {}};
-        for (const TableColumn& column : of.columns) {
-            if (column.type != ColumnType::time) continue;
-            if (remark.column.empty()) remark.column = column.name;
-            remark.columns += (remark.columns.empty() ? "" : ", ") + column.name;
-        }
-        return remark;
     }
 
     FoundRelations& relations_;

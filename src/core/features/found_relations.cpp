@@ -4,7 +4,7 @@
 
 namespace btml::features {
 
-std::string Names::unused(const std::string& wanted) {
+std::string Names::take(const std::string& wanted) {
     std::string name = cut(wanted, max_name_bytes);
     for (int i = 2; !used_.insert(name).second; i++) {
         const std::string suffix = format("_%d", i);
@@ -22,10 +22,10 @@ std::string cut(std::string name, size_t bytes) {
 
 FoundRelations::FoundRelations(const CandidateRequest& request, Plan& plan, PlanRemarks& remarks)
     : request_(request), plan_(plan), remarks_(remarks) {
-    for (const char* const taken : {"source", "prediction"}) names_.unused(taken);
+    for (const char* const taken : {"source", "prediction"}) names_.take(taken);
 }
 
-const RelationRequest* FoundRelations::word_on(const std::string& name) const {
+const RelationRequest* FoundRelations::request_for(const std::string& name) const {
     for (const RelationRequest& relation : request_.relations)
         if (relation.name == name) return &relation;
     return nullptr;
@@ -50,10 +50,9 @@ FoundRelations::TimeFault FoundRelations::set_time(const CatalogueTable& of, con
     else if (times > 1)
         time = nullptr;
     if (!time) return TimeFault::none;
-    const bool is_zoned = time->time_type == TimeType::timestamptz;
     relation.time = time->name;
     relation.time_type = time->time_type;
-    const bool is_other = !request_.as_of.empty() && is_zoned != (request_.as_of_type == TimeType::timestamptz);
+    const bool is_other = !request_.as_of.empty() && !go_together(time->time_type, request_.as_of_type);
     return is_other ? TimeFault::other_zone : TimeFault::none;
 }
 
@@ -84,12 +83,12 @@ void require_columns(const CatalogueTable& of, const std::string& relation,
 bool is_unique(const CatalogueTable& of, const std::vector<KeyPair>& key) {
     return std::any_of(of.unique_keys.begin(), of.unique_keys.end(), [&](const std::vector<std::string>& columns) {
         return std::all_of(columns.begin(), columns.end(),
-                           [&](const std::string& column) { return has_pair_column(key, column, &KeyPair::column); });
+                           [&](const std::string& column) { return has_column(key, column); });
     });
 }
 
-bool has_pair_column(const std::vector<KeyPair>& pairs, std::string_view column, std::string KeyPair::*side) {
-    return std::any_of(pairs.begin(), pairs.end(), [&](const KeyPair& pair) { return pair.*side == column; });
+bool has_column(const std::vector<KeyPair>& key, std::string_view column) {
+    return std::any_of(key.begin(), key.end(), [&](const KeyPair& pair) { return pair.column == column; });
 }
 
 void add_once(std::vector<std::string>& list, const std::string& name) {

@@ -9,7 +9,7 @@ namespace btml::features {
 class Names {
   public:
     // Returns the name, or one that is like it and that nothing has yet.
-    std::string unused(const std::string& wanted);
+    std::string take(const std::string& wanted);
     bool has(const std::string& name) const { return used_.contains(name); }
 
   private:
@@ -22,9 +22,9 @@ std::string cut(std::string name, size_t bytes);
 // What is known of a relation beside what the plan says.
 struct FoundRelation {
     int table;
-    int depth = 0; // tables with many rows on the way
-    int ups = 0;   // tables with one row each since then
-    int by = -1;   // the foreign key it was reached by; −1: none, or as its columns are the source's
+    int depth = 0;                                        // tables with many rows on the way
+    int ups = 0;                                          // tables with one row each since then
+    int by = -1;                                          // the foreign key it was reached by; −1: it is named
     std::optional<std::vector<std::string>> columns = {}; // those that are wanted; none: all
 };
 
@@ -41,10 +41,10 @@ class FoundRelations {
     const CatalogueTable& table_of(int relation) const { return table(at(relation).table); }
     bool has_name(const std::string& name) const { return names_.has(name); }
     // Returns the name, or one that is like it; no other relation gets it.
-    std::string take_name(const std::string& wanted) { return names_.unused(wanted); }
+    std::string take_name(const std::string& wanted) { return names_.take(wanted); }
 
-    // Returns what somebody says of the relation of this name, or nullptr.
-    const RelationRequest* word_on(const std::string& name) const;
+    // Returns what somebody asks for the relation of this name, or nullptr.
+    const RelationRequest* request_for(const std::string& name) const;
 
     enum class TimeFault { none, many_times, unread, other_zone };
     // Finds the time of a relation's rows, by the relation's name. named: what somebody says of it, "" for none.
@@ -71,12 +71,14 @@ void require_columns(const CatalogueTable& of, const std::string& relation,
 // Says whether no two rows of a table have the same values of a key.
 bool is_unique(const CatalogueTable& of, const std::vector<KeyPair>& key);
 
-bool has_pair_column(const std::vector<KeyPair>& pairs, std::string_view column, std::string KeyPair::*side);
+// Says whether the column is one of the key.
+bool has_column(const std::vector<KeyPair>& key, std::string_view column);
 
 // Adds the name unless the list has it.
 void add_once(std::vector<std::string>& list, const std::string& name);
 
-// Adds the relations that foreign keys lead to from the source's columns. Errors invalid_argument for words on others.
+// Adds the relations that foreign keys lead to from the source's columns. Errors invalid_argument for requests for
+// others.
 void follow_foreign_keys(FoundRelations& relations);
 
 // Adds the relations that are named, all of them. Errors invalid_argument, undefined_column, wrong_type.

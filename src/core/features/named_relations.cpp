@@ -14,7 +14,9 @@ class NamedRelation {
     NamedRelation(FoundRelations& relations, const RelationRequest& named) : relations_(relations), named_(named) {}
 
     void add() {
-        if (named_.left_out) return;
+        if (named_.left_out)
+            refuse_relation(named_, "is false beside relations with a table and a key",
+                            "They are all there is: leave it away.");
         if (named_.table < 0)
             refuse_relation(named_, "has no \"table\"",
                             "Where one relation has a table and a key, all must: they replace what foreign keys find.");
@@ -24,9 +26,10 @@ class NamedRelation {
         const CatalogueTable& of = relations_.table(named_.table);
         Relation relation{.name = named_.name, .of = parent(), .key = named_.key};
         for (const KeyPair& pair : relation.key) check_key_column(relation, pair);
-        // What a row refers to is joined to each row, the last one included.
         relation.unique = is_unique(of, relation.key);
-        relation.last = named_.last && !relation.unique;
+        if (named_.last && relation.unique)
+            refuse_relation(named_, "has \"last\", and one row a key", "Take the aggregate \"last\" of its columns.");
+        relation.last = named_.last;
         set_time(of, relation);
         require_columns(of, named_.name, named_.columns);
         relations_.add(std::move(relation), {.table = named_.table, .columns = named_.columns});

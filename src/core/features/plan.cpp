@@ -331,10 +331,12 @@ bool Plan::has_time(int relation) const {
 
 std::string Plan::words(const Definition& feature) const {
     const Relation& relation = at(feature.relation);
+    const int rows = rows_of(feature.relation);
     std::string words = facts_of(feature.aggregate).words;
     if (!words.empty()) words += ' ';
     if (feature.aggregate == Aggregate::matches)
-        words += relation.name + " with " + feature.column +
+        words += at(rows).name + (rows == feature.relation ? " with " : " whose " + relation.name + " has ") +
+                 feature.column +
                  (feature.type == ColumnType::text ? " = '" + feature.value + "'" : " " + feature.value);
     else if (feature.aggregate == Aggregate::share)
         words += feature.type == ColumnType::text ? feature.column + " = '" + feature.value + "' in " + relation.name
@@ -344,8 +346,8 @@ std::string Plan::words(const Definition& feature) const {
                      ? relation.name
                      : feature.column + (feature.whole.empty() ? "" : " / " + feature.whole) + " of " + relation.name;
     if (feature.aggregate == Aggregate::value && feature.type == ColumnType::time) words = "days since " + words;
-    const int rows = rows_of(feature.relation);
-    if (rows != source_number && rows != feature.relation) words += " of " + at(rows).name;
+    if (rows != source_number && rows != feature.relation && feature.aggregate != Aggregate::matches)
+        words += " of " + at(rows).name;
     if (feature.window.empty()) return words;
     const bool is_one = feature.window.starts_with("1 ") && feature.window.find(' ', 2) == std::string::npos;
     words += " in the " + (is_one ? feature.window.substr(2) : feature.window) + " before " + as_of;

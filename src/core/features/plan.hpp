@@ -13,6 +13,11 @@ namespace btml::features {
 enum class TimeType : uint8_t { none, date, timestamp, timestamptz };
 inline constexpr const char* time_type_names[] = {"none", "date", "timestamp", "timestamptz"};
 
+// Says whether the two are compared alike whatever the session's TimeZone is.
+constexpr bool go_together(TimeType a, TimeType b) {
+    return (a == TimeType::timestamptz) == (b == TimeType::timestamptz);
+}
+
 inline constexpr int source_number = -1; // of a relation: the source itself
 inline constexpr size_t max_relations = 1000;
 // What PostgreSQL keeps of a name.
@@ -35,7 +40,7 @@ struct Relation {
     std::string time = {}; // the column, empty: none
     TimeType time_type = TimeType::none;
     bool unique = false; // at most one row a key
-    bool last = false;   // the key's values are the last ones that the rows of `of` have, none of which is NULL
+    bool last = false;   // the key's values are those of the last row of `of` that has them all
 };
 
 struct Definition {
@@ -45,7 +50,7 @@ struct Definition {
     std::string column = {}; // empty for an aggregate of rows
     ColumnType type = ColumnType::number;
     std::string window = {}; // an interval, empty: all rows
-    std::string value = {};  // of a share of texts
+    std::string value = {};  // what share and matches compare with
     std::string whole = {};  // a column that the column's values are parts of; empty: they are taken as they are
     std::optional<double> gain = {};
     bool is_unbounded = false; // a number that a float8 may not hold, as the catalogue says; not kept
@@ -63,7 +68,7 @@ struct Plan {
     int rows_of(int relation) const;
     // Says whether rows of a relation with many rows have a time: their own or that of a relation they are reached by.
     bool has_time(int relation) const;
-    // Returns the number of the relation that these rows come from by joins alone, the first one with many rows.
+    // Returns the relation that the joins to these rows begin with: one of the source, or one by "last".
     int first_of(int relation) const;
     // Says what the feature is, in words.
     std::string words(const Definition& feature) const;

@@ -82,6 +82,12 @@ std::vector<std::string> names_of(const Plan& plan) {
     return names;
 }
 
+Texts names_of(const std::vector<SeveralTimes>& timeless) {
+    Texts names;
+    for (const SeveralTimes& relation : timeless) names.push_back(relation.relations.front());
+    return names;
+}
+
 bool has(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -115,8 +121,57 @@ TEST(Candidates, FollowForeignKeysInBothDirections) {
     };
     EXPECT_EQ(paths_at(0), 1U); // what the source's row refers to
     EXPECT_EQ(paths_at(1), 3U);
-    EXPECT_EQ(paths_at(3), 8U); // and the lines of the last product, with their orders
-    EXPECT_EQ(paths_at(5), 8U);
+    EXPECT_EQ(paths_at(3), 6U); // and the lines of the last product
+    EXPECT_EQ(paths_at(5), 6U);
+}
+
+// What refers to a thing by the source's columns does not lie behind the thing's own row.
+TEST(Candidates, ReachRowsOfAThingThatIsLeftOut) {
+    Shop shop;
+    const Texts all = shop.paths();
+    shop.request.relations = {{.name = "customer", .left_out = true}};
+    EXPECT_EQ(shop.paths(), Texts(all.begin() + 1, all.end()));
+    shop.request.relations = {};
+    shop.request.tables[static_cast<size_t>(shop.customer)].columns.push_back(
+        time_column("seen", TimeType::timestamptz));
+    EXPECT_EQ(shop.paths(), Texts(all.begin() + 1, all.end()));
+    EXPECT_EQ(shop.remarks.other_zones, Texts{"customer"});
+}
+
+TEST(Candidates, MakeYearsAndShares) {
+    Shop shop;
+    for (const int table : {shop.customer, shop.line, shop.call})
+        for (const char* const column : {"born", "part", "whole"})
+            shop.request.tables[static_cast<size_t>(table)].columns.push_back(number(column));
+    const std::vector<std::string> names = names_of(shop.plan());
+    for (const char* const name :
+         {"customer_born", "customer_born_years_since", "customer_part_per_whole", "call_part_growth",
+          "line_part_per_whole_mean", "line_part_per_whole_sum", "line_part_per_whole_max"})
+        EXPECT_TRUE(has(names, name)) << name;
+    EXPECT_FALSE(has(names, "line_part_per_whole_sd"));
+    EXPECT_FALSE(has(names, "customer_whole_per_part"));
+    shop.request.as_of = "";
+    EXPECT_FALSE(has(names_of(shop.plan()), "customer_born_years_since"));
+}
+
+// The time that is asked for a table's first relation is that of its others.
+TEST(Candidates, TakeTheTimeOfATableOnce) {
+    Schema schema;
+    const int customer = schema.add_things("customer");
+    const int transfer = schema.add("transfer", {key("payer"), key("payee"), time_column("sent"), time_column("came")});
+    schema.refer(0, "customer", customer);
+    schema.refer(transfer, "payee", customer);
+    schema.refer(transfer, "payer", customer);
+    schema.request.max_depth = 1;
+    EXPECT_EQ(schema.plan().relations.size(), 1U);
+    ASSERT_EQ(schema.remarks.several_times.size(), 1U);
+    EXPECT_EQ(schema.remarks.several_times[0].relations, (Texts{"transfer", "transfer_with_payer"}));
+    EXPECT_EQ(schema.remarks.several_times[0].times, (Texts{"sent", "came"}));
+    schema.request.relations = {{.name = "transfer", .time = "came"}};
+    const Plan plan = schema.plan();
+    EXPECT_EQ(plan.relations.size(), 5U);
+    for (const Relation& relation : plan.relations)
+        if (relation.table == "transfer") EXPECT_EQ(relation.time, "came");
 }
 
 TEST(Candidates, ReachTheSourcesOwnThingBySeveralColumns) {
@@ -275,7 +330,7 @@ TEST(Candidates, KnowTheTimesOfRelations) {
     };
     Shop none = with_times({});
     const Plan timeless = none.plan();
-    EXPECT_EQ(none.remarks.timeless, (Texts{"customer", "call", "product"}));
+    EXPECT_EQ(names_of(none.remarks.timeless), (Texts{"customer", "call", "product"}));
     for (const std::string& name : names_of(timeless))
         if (name.starts_with("call_")) {
             EXPECT_EQ(name.find("since"), std::string::npos);
@@ -283,17 +338,17 @@ TEST(Candidates, KnowTheTimesOfRelations) {
         }
     Shop several = with_times({time_column("began"), time_column("ended")});
     EXPECT_EQ(several.plan().relations.size(), 4U);
-    ASSERT_EQ(several.remarks.many_times.size(), 1U);
-    EXPECT_EQ(several.remarks.many_times[0].relation, "call");
+    ASSERT_EQ(several.remarks.several_times.size(), 1U);
+    EXPECT_EQ(several.remarks.several_times[0].relations, Texts{"call"});
     several.request.relations = {{.name = "call", .time = "ended"}};
     EXPECT_EQ(several.plan().relations[1].time, "ended");
-    EXPECT_TRUE(several.remarks.many_times.empty());
+    EXPECT_TRUE(several.remarks.several_times.empty());
     several.request.relations = {{.name = "call", .time = ""}};
     EXPECT_EQ(several.plan().relations[1].time, "");
-    EXPECT_FALSE(has(several.remarks.timeless, "call")); // as it is meant
+    EXPECT_FALSE(has(names_of(several.remarks.timeless), "call")); // as it is meant
     several.request.relations = {{.name = "call", .left_out = true}};
     several.plan();
-    EXPECT_TRUE(several.remarks.many_times.empty());
+    EXPECT_TRUE(several.remarks.several_times.empty());
 }
 
 // One row a key is joined as it is where nobody knows which of its times is its own.
