@@ -355,3 +355,43 @@ UPDATE made SET taken = seats WHERE id = 50;
 SELECT found_of_made();
 UPDATE made SET seats = NULL WHERE id < 27;
 SELECT found_of_made();
+-- Rows of one time have no slope, rows at the time 'infinity' neither slope nor gap, keys are told apart whatever their digits are.
+CREATE TABLE odd (thing int, t timestamp, v float8, part float8, total float8, id float8);
+INSERT INTO odd VALUES (1, '2020-01-01', 5, 1, 1, 0.3), (1, '2020-02-13 07:12', 9.4, 1e-200, 1e200, 0.1::float8 + 0.2),
+    (1, '2020-02-13 07:12', 8.7, 0, 5, 'NaN'), (1, '2020-02-13 07:12', 8, 2, 4, 1), (2, '2020-01-01', 1, 3, 4, 1), (2, 'infinity', 2, 1, 1, 2);
+CREATE TABLE odd_plan AS SELECT btml.relational_features('SELECT 1 AS thing, timestamp ''2020-03-01'' AS as_of', as_of => 'as_of',
+    windows => '{35 days,NULL}',
+    relations => '{"odd": {"table": "odd", "key": {"thing": "thing"}, "columns": ["v", "part", "total"]}}') AS p;
+SELECT btml.feature_sql(p, 'SELECT thing, as_of FROM (VALUES (1, timestamp ''2020-03-01''), (2, ''infinity'')) v(thing, as_of)') AS q
+FROM odd_plan \gset
+SELECT thing, odd_count, odd_v_slope_35d, odd_v_slope IS NULL AS no_slope, odd_mean_gap, odd_part_per_total_mean FROM (:q) f;
+SELECT btml.feature_sql(p, 'SELECT 2 AS thing') AS q FROM btml.relational_features('SELECT 1 AS thing',
+    relations => '{"odd": {"table": "odd", "key": {"thing": "thing"}}}') p \gset
+SELECT odd_count, odd_v_slope, odd_mean_gap FROM (:q) f;
+-- A share is of columns that are wanted, and of no key.
+SELECT string_agg(name, ' ' ORDER BY name) FROM btml.feature_list(btml.relational_features(
+    'SELECT 1::float8 AS total, date ''2020-03-01'' AS as_of', as_of => 'as_of', windows => '{NULL}', relations => '{"odd": {"table": "odd", "key": {"total": "total"}, "columns": ["part", "v"]},
+        "one": {"table": "odd", "key": {"total": "total"}, "columns": ["part"]}}')) WHERE aggregate IN ('mean', 'last');
+CREATE TABLE ratio (id float8 PRIMARY KEY);
+INSERT INTO ratio VALUES (0.3), (0.1::float8 + 0.2), ('NaN'), (1), (2);
+ALTER TABLE odd ADD FOREIGN KEY (id) REFERENCES ratio;
+SELECT btml.feature_sql(p, 'SELECT 1 AS thing') AS q FROM btml.relational_features('SELECT 1 AS thing',
+    relations => '{"odd": {"table": "odd", "key": {"thing": "thing"}}}') p \gset
+SELECT odd_id_distinct FROM (:q) f;
+-- What is null, empty or too wide is named.
+SELECT btml.relational_features('SELECT 1 AS thing', relations => '{"odd": {"table": "odd", "key": {"thing": null}}}');
+SELECT btml.relational_features('SELECT 1 AS thing', relations => '{"odd": {"table": null, "key": {"thing": "thing"}}}');
+SELECT btml.relational_features('SELECT 1 AS thing',
+    relations => '{"odd": {"table": "odd", "key": {"thing": "thing"}, "columns": [null]}}');
+SELECT btml.relational_features('SELECT 1 AS thing', relations => '{"odd": {"table": "odd", "key": {"thing": "thing"}, "time": ""}}');
+SELECT format('SELECT %s, customer, as_of, y FROM learned', string_agg(format('%s AS c%s', i, i), ', ')) AS wide
+FROM generate_series(1, 1600) i \gset
+SELECT jsonb_array_length(btml.relational_features(:'wide', target => 'y', as_of => 'as_of', max_features => 2, max_depth => 1,
+    relations => '{"orders": false, "customer": false}') -> 'features') AS features;
+-- A long name keeps its column, aggregate and window.
+CREATE TABLE a_table_whose_name_is_as_long_as_postgresql_lets_one_be_written (thing int, number_of_things_with_a_name int);
+INSERT INTO a_table_whose_name_is_as_long_as_postgresql_lets_one_be_written VALUES (1, 2);
+SELECT name FROM btml.feature_list(btml.relational_features('SELECT 1 AS thing', relations => '{"long": {"table":
+    "a_table_whose_name_is_as_long_as_postgresql_lets_one_be_written", "key": {"thing": "thing"}},
+    "a_table_whose_name_is_as_long_as_postgresql_lets_one_be_written": {"table":
+    "a_table_whose_name_is_as_long_as_postgresql_lets_one_be_written", "key": {"thing": "thing"}}}')) ORDER BY name LIMIT 3;

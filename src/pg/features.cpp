@@ -98,18 +98,30 @@ struct NamedRelation {
     std::string table = {};
 };
 
+std::string text_of(const JsonOption& option, const char* member, const std::string& relation) {
+    if (option.is_null) refuse_relation(relation, format("has null in \"%s\"", member));
+    return option.text;
+}
+
 std::vector<std::string> texts_of(const JsonOption& option, const std::string& relation) {
     std::vector<std::string> texts;
     const auto elements = json_elements(option.is_nested ? option.text : "{}", option.name);
     if (!elements) refuse_relation(relation, "has \"columns\" that are no array");
-    for (const JsonOption& element : *elements) texts.push_back(element.text);
+    for (const JsonOption& element : *elements) texts.push_back(text_of(element, "columns", relation));
     return texts;
+}
+
+// The column of a relation's time; "" for null, which is none.
+std::string read_time(const JsonOption& option, const std::string& relation) {
+    if (option.is_null) return {};
+    if (option.text.empty()) refuse_relation(relation, "has an empty \"time\"");
+    return option.text;
 }
 
 void read_key(const JsonOption& option, RelationRequest& request) {
     if (!option.is_nested) refuse_relation(request.name, "has a key that is no object");
     for (const JsonOption& pair : json_options(option.text, "a key", relations_hint))
-        request.key.push_back({pair.name, pair.text});
+        request.key.push_back({pair.name, text_of(pair, "key", request.name)});
 }
 
 NamedRelation read_relation(const JsonOption& given) {
@@ -123,13 +135,13 @@ NamedRelation read_relation(const JsonOption& given) {
     for (const JsonOption& option :
          json_options(given.text, ("relation \"" + given.name + "\"").c_str(), relations_hint)) {
         if (option.name == "table")
-            relation.table = option.text;
+            relation.table = text_of(option, "table", given.name);
         else if (option.name == "of")
             request.of = option.text;
         else if (option.name == "key")
             read_key(option, request);
         else if (option.name == "time")
-            request.time = option.is_null ? "" : option.text;
+            request.time = read_time(option, given.name);
         else if (option.name == "columns")
             request.columns = texts_of(option, given.name);
         else if (option.name == "last" && !option.boolean)

@@ -54,15 +54,18 @@ class FeatureSelection {
     void choose() {
         const std::vector<Definition> candidates = std::move(plan_.features);
         std::vector<Definition> kept;
-        for (size_t begin = 0; begin < candidates.size(); begin += max_candidates) {
-            const size_t end = std::min(candidates.size(), begin + max_candidates);
+        // A SELECT has the source's columns, too, and the target's held-out rows.
+        const size_t room = max_columns - std::min(max_columns - 1, request_.source.columns().size() + 1);
+        const size_t at_once = std::min(max_candidates, room);
+        for (size_t begin = 0; begin < candidates.size(); begin += at_once) {
+            const size_t end = std::min(candidates.size(), begin + at_once);
             context_.progress(choosing, begin, candidates.size());
             append(kept, worthy({candidates.begin() + static_cast<ptrdiff_t>(begin),
                                  candidates.begin() + static_cast<ptrdiff_t>(end)}));
         }
-        if (candidates.size() > max_candidates) {
+        if (candidates.size() > at_once) {
             sort_by_gain(kept);
-            kept.resize(std::min(kept.size(), max_columns - request_.source.columns().size() - 1));
+            kept.resize(std::min(kept.size(), room));
             kept = worthy(std::move(kept));
         }
         sort_by_gain(kept);

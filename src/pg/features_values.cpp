@@ -83,10 +83,12 @@ class TableValues {
     }
 
     // Neither NaN nor infinite, nor beyond what a float8 holds.
-    static std::string is_number(const std::string& name) { return name + " BETWEEN -1e300 AND 1e300"; }
+    static std::string is_number(const std::string& name) {
+        return "(" + name + " = 0 OR " + name + " BETWEEN 1e-300 AND 1e300 OR " + name + " BETWEEN -1e300 AND -1e-300)";
+    }
 
-    // Finds of each column that is a part of others, and never more than they are, the one of the least maximum.
-    void find_wholes(std::vector<NumberColumn> columns, std::map<std::string, std::string>& wholes) const {
+    // Finds of each column those that it is a part of, the one of the least maximum first.
+    void find_wholes(std::vector<NumberColumn> columns, std::map<std::string, std::vector<std::string>>& wholes) const {
         std::erase_if(columns, [](const NumberColumn& column) {
             return column.holds_years || column.min < 0 || column.max == 0;
         });
@@ -105,7 +107,7 @@ class TableValues {
         }
         const std::vector<std::string> found = select(conditions);
         for (size_t i = 0; i < pairs.size(); i++)
-            if (found[i] == "true") wholes.insert(pairs[i]);
+            if (found[i] == "true") wholes[pairs[i].first].push_back(pairs[i].second);
     }
 
     // A part is never more than its whole, all of it in some row, and less in another. Both are known in half of its

@@ -277,7 +277,8 @@ class PlainSql:
 
     def column(self, feature):
         column, whole = (f"{name(feature['relation'])}.{name(feature.get(which) or '')}" for which in ("column", "whole"))
-        return f"{column}::float8 / nullif({whole}, 0)" if "whole" in feature else column
+        share = f"CASE WHEN {column} BETWEEN 0 AND {whole} THEN {column}::float8 / nullif({whole}, 0) END"
+        return share if "whole" in feature else column
 
     def aggregate(self, feature, rows):
         at, relation = self.time_of_rows(rows), feature["relation"]

@@ -74,10 +74,9 @@ class CandidateSearch {
         const Relation& of = plan_.at(relation);
         const int rows = plan_.rows_of(relation);
         if (relation == rows) add_each(feature_of(relation, "", ColumnType::number));
-        const std::optional<std::vector<std::string>>& wanted = relations_.at(relation).columns;
         for (const TableColumn& column : relations_.table_of(relation).columns) {
             if (!column.type || column.name == of.time || has_column(of.key, column.name)) continue;
-            if (wanted && std::find(wanted->begin(), wanted->end(), column.name) == wanted->end()) continue;
+            if (!is_wanted(relation, column.name)) continue;
             if (rows == source_number)
                 add_value(relation, column);
             else if (column.type != ColumnType::time)
@@ -100,10 +99,9 @@ class CandidateSearch {
             feature.aggregate = Aggregate::years_since;
             add_feature(feature);
         }
-        if (const auto whole = numbers.wholes.find(column.name); whole != numbers.wholes.end()) {
-            feature.whole = whole->second;
-            add_feature(feature);
-        }
+        feature.aggregate = Aggregate::value;
+        feature.whole = whole_of(feature);
+        if (!feature.whole.empty()) add_feature(feature);
     }
 
     static Definition feature_of(int relation, const std::string& column, ColumnType type) {
@@ -115,6 +113,22 @@ class CandidateSearch {
     }
     NumberValues numbers_of(int relation) const {
         return request_.numbers(relations_.at(relation).table, plan_.at(relation).time);
+    }
+
+    // The column that a number is a part of, of those that features are made of; empty: none.
+    std::string whole_of(const Definition& feature) const {
+        const NumberValues numbers = numbers_of(feature.relation);
+        const auto wholes = numbers.wholes.find(feature.column);
+        if (wholes == numbers.wholes.end()) return {};
+        const auto whole = std::find_if(wholes->second.begin(), wholes->second.end(), [&](const std::string& column) {
+            return is_wanted(feature.relation, column) && !has_column(plan_.at(feature.relation).key, column);
+        });
+        return whole == wholes->second.end() ? std::string() : *whole;
+    }
+
+    bool is_wanted(int relation, const std::string& column) const {
+        const std::optional<std::vector<std::string>>& wanted = relations_.at(relation).columns;
+        return !wanted || std::find(wanted->begin(), wanted->end(), column) != wanted->end();
     }
 
     void add_of_column(int relation, const TableColumn& column) {
@@ -132,10 +146,8 @@ class CandidateSearch {
     void add_of_number(Definition feature) {
         add_each(feature);
         if (plan_.rows_of(feature.relation) != feature.relation) return;
-        const NumberValues numbers = numbers_of(feature.relation);
-        const auto whole = numbers.wholes.find(feature.column);
-        if (whole == numbers.wholes.end()) return;
-        feature.whole = whole->second;
+        feature.whole = whole_of(feature);
+        if (feature.whole.empty()) return;
         add_each(feature, {Aggregate::mean, Aggregate::sum, Aggregate::max, Aggregate::last});
     }
 
@@ -188,13 +200,17 @@ class CandidateSearch {
     }
 
     void add_feature(Definition feature) {
-        std::string name = plan_.at(feature.relation).name;
-        if (!feature.column.empty()) name += "_" + feature.column;
-        if (!feature.whole.empty()) name += "_per_" + feature.whole;
-        if (feature.aggregate != Aggregate::value) name += std::string("_") + facts_of(feature.aggregate).name;
-        if (!feature.value.empty()) name += "_" + plain(feature.value);
+        std::string end;
+        if (!feature.column.empty()) end += "_" + feature.column;
+        if (!feature.whole.empty()) end += "_per_" + feature.whole;
+        if (feature.aggregate != Aggregate::value) end += std::string("_") + facts_of(feature.aggregate).name;
+        if (!feature.value.empty()) end += "_" + plain(feature.value);
         const std::string label = feature.window.empty() ? "" : "_" + window_label(feature.window);
-        feature.name = feature_names_.take(cut(name, max_name_bytes - label.size()) + label);
+        // A long name keeps a third for its relation, and its window.
+        const size_t left =
+            std::max(max_name_bytes / 3, max_name_bytes - std::min(max_name_bytes, end.size() + label.size()));
+        const std::string name = cut(cut(plan_.at(feature.relation).name, left) + end, max_name_bytes - label.size());
+        feature.name = feature_names_.take(name + label);
         plan_.features.push_back(std::move(feature));
     }
 

@@ -62,8 +62,9 @@ struct TextValues {
 
 // What the numbers of a table's columns are.
 struct NumberValues {
-    std::set<std::string> years = {};               // columns whose values are years of our time
-    std::map<std::string, std::string> wholes = {}; // by column: the one that it is a part of in every row
+    std::set<std::string> years = {}; // columns whose values are years of our time
+    // By column: those that it is a part of in every row, the one of the least maximum first.
+    std::map<std::string, std::vector<std::string>> wholes = {};
 };
 
 struct CandidateRequest {

@@ -131,19 +131,19 @@ class FeatureQuery {
         result_[i] = name_of(rows) + format(".x[%zu]", request);
     }
 
-    // A number that is a part of another column is its share, NULL where it is none.
+    // A number that is a part of another column is its share. It is NULL where there is none, or where a float8 may not
+    // hold it.
     std::string column_of(const Definition& feature) const {
         const std::string of = column(feature.relation, feature.column);
         if (feature.whole.empty()) return of;
         const std::string whole = column(feature.relation, feature.whole);
-        const char* const type = feature.is_unbounded ? "::numeric" : "::float8";
-        return "CASE WHEN " + of + " BETWEEN 0 AND " + whole + " THEN " + of + type + " / nullif(" + whole + type +
-               ", 0) END";
+        return "CASE WHEN " + of + " = 0 AND " + whole + " > 0 THEN 0 WHEN " + of + " BETWEEN 1e-150 AND " + whole +
+               " AND " + whole + " <= 1e150 THEN " + of + "::float8 / " + whole + "::float8 END";
     }
 
     // A number that a float8 may not hold is 0 or infinite where it is too small or too great.
     static std::string within_float8(const Definition& feature, const std::string& number) {
-        if (!feature.is_unbounded) return number;
+        if (!feature.is_unbounded || !feature.whole.empty()) return number;
         const std::string size = "pg_catalog.abs(" + number + ")";
         return "CASE WHEN " + size + " < 2.5e-324 THEN 0 WHEN " + size + " < 1.7976931348623158e308 THEN " + number +
                " ELSE pg_catalog.sign(" + number + ") * 'Infinity'::float8 END";
@@ -156,7 +156,8 @@ class FeatureQuery {
             return "(" + of + "::text = " + literal(feature.value) + ")::int";
         if (of_text) return "pg_catalog.hashtextextended(" + of + "::text, 0::bigint)";
         if (feature.aggregate == Aggregate::distinct) // A hash, as a bigint may have more digits than a float8.
-            return "pg_catalog.hash_numeric_extended(" + of + "::numeric, 0::bigint)";
+            return "CASE WHEN " + of + "::numeric <> 'NaN' THEN pg_catalog.hash_record_extended(ROW(" + of +
+                   "), 0::bigint) END";
         if (feature.value == "false") return "(NOT " + of + ")::int";
         return feature.type == ColumnType::boolean ? of + "::int" : within_float8(feature, of);
     }
@@ -223,12 +224,12 @@ class FeatureQuery {
     std::string value_of(const Definition& feature) const {
         const std::string of = column_of(feature), as_of = "source." + name(plan_.as_of);
         if (feature.aggregate == Aggregate::years_since)
-            return "extract(year FROM " + timestamp(as_of, source_.as_of) + ")::float8 - " + within_float8(feature, of);
+            return "CASE WHEN pg_catalog.isfinite(" + as_of + ") THEN extract(year FROM " +
+                   timestamp(as_of, source_.as_of) + ")::float8 - " + within_float8(feature, of) + " END";
         if (feature.type == ColumnType::time && !plan_.as_of.empty())
             return "nullif(extract(epoch FROM " + as_of + ") - extract(epoch FROM " + of +
                    "), 'Infinity')::float8 / 86400";
-        if (!feature.whole.empty()) return within_float8(feature, of);
-        return feature.type == ColumnType::boolean ? of + "::int" : of;
+        return feature.type == ColumnType::boolean ? of + "::int" : within_float8(feature, of);
     }
 
     // Returns the name of the column of predictions that has this value of a relation joined to the source. time: a

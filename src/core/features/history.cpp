@@ -52,9 +52,8 @@ RowSums joined(const RowSums& a, const RowSums& b) {
     return both;
 }
 
-double slope_of(const RowSums& sums) {
-    return sums.time_squares > 0 ? sums.products / sums.time_squares : null_number;
-}
+// The time 'infinity'.
+constexpr int64_t forever = std::numeric_limits<int64_t>::max();
 
 double ratio(double a, double b) {
     const double ratio = a / b;
@@ -301,10 +300,17 @@ double History::of_rows(const Request& request, int64_t time) const {
     if (start == rows()) return null_number;
     const double first = days(times_[start]), last = days(last_time());
     const auto gaps = static_cast<double>(rows() - start - 1);
+    if (last_time() == forever || time == forever) return null_number;
     if (request.aggregate == Aggregate::mean_gap) return gaps > 0 ? (last - first) / gaps : null_number;
-    if (time == std::numeric_limits<int64_t>::max()) return null_number;
     const double now = days(time);
     return now - (request.aggregate == Aggregate::since_first ? first : last);
+}
+
+// Computes the slope of values whose times are not all the same.
+double History::slope(const RowSums& sums) const {
+    if (sums.first < 0) return null_number;
+    const int64_t first = times_[static_cast<size_t>(sums.first)], last = times_[static_cast<size_t>(sums.last)];
+    return first < last && last != forever && sums.time_squares > 0 ? sums.products / sums.time_squares : null_number;
 }
 
 double History::of_values(const Request& request, const RowSums& sums) const {
@@ -332,7 +338,7 @@ double History::of_values(const Request& request, const RowSums& sums) const {
     case Aggregate::growth:
         return ratio(value_of(sums.last), value_of(before >= 0 ? before : sums.first));
     case Aggregate::slope:
-        return slope_of(start < timeless_ ? this->sums(column, timeless_, times_.size()) : sums);
+        return slope(start < timeless_ ? this->sums(column, timeless_, times_.size()) : sums);
     case Aggregate::last:
         return value_of(sums.last);
     case Aggregate::previous:

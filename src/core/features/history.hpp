@@ -82,6 +82,7 @@ class History {
     void fill_windows(size_t c);
     double feature(const Request& request, int64_t time) const;
     double of_rows(const Request& request, int64_t time) const;
+    double slope(const RowSums& sums) const;
     double of_values(const Request& request, const RowSums& sums) const;
 
     std::vector<Request> requests_;

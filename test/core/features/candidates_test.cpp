@@ -36,7 +36,7 @@ struct Schema {
             return TextValues{.distinct = 2, .most_frequent = {"a", "b"}};
         };
         request.numbers = [](int, const std::string&) {
-            return NumberValues{.years = {"born"}, .wholes = {{"part", "whole"}}};
+            return NumberValues{.years = {"born"}, .wholes = {{"part", {"whole"}}}};
         };
         add("task", {key("customer"), time_column("as_of")});
         request.tables[0].is_own = true;
