@@ -358,7 +358,8 @@ SELECT found_of_made();
 -- Rows of one time have no slope, rows at the time 'infinity' neither slope nor gap, keys are told apart whatever their digits are.
 CREATE TABLE odd (thing int, t timestamp, v float8, part float8, total float8, id float8);
 INSERT INTO odd VALUES (1, '2020-01-01', 5, 1, 1, 0.3), (1, '2020-02-13 07:12', 9.4, 1e-200, 1e200, 0.1::float8 + 0.2),
-    (1, '2020-02-13 07:12', 8.7, 0, 5, 'NaN'), (1, '2020-02-13 07:12', 8, 2, 4, 1), (2, '2020-01-01', 1, 3, 4, 1), (2, 'infinity', 2, 1, 1, 2);
+    (1, '2020-02-13 07:12', 8.7, 0, 5, 'NaN'), (1, '2020-02-13 07:12', 8, 2, 4, 1),
+    (2, '2020-01-01', 1, 3, 4, 1), (2, 'infinity', 2, 1, 1, 2);
 CREATE TABLE odd_plan AS SELECT btml.relational_features('SELECT 1 AS thing, timestamp ''2020-03-01'' AS as_of', as_of => 'as_of',
     windows => '{35 days,NULL}',
     relations => '{"odd": {"table": "odd", "key": {"thing": "thing"}, "columns": ["v", "part", "total"]}}') AS p;
@@ -370,7 +371,8 @@ SELECT btml.feature_sql(p, 'SELECT 2 AS thing') AS q FROM btml.relational_featur
 SELECT odd_count, odd_v_slope, odd_mean_gap FROM (:q) f;
 -- A share is of columns that are wanted, and of no key.
 SELECT string_agg(name, ' ' ORDER BY name) FROM btml.feature_list(btml.relational_features(
-    'SELECT 1::float8 AS total, date ''2020-03-01'' AS as_of', as_of => 'as_of', windows => '{NULL}', relations => '{"odd": {"table": "odd", "key": {"total": "total"}, "columns": ["part", "v"]},
+    'SELECT 1::float8 AS total, date ''2020-03-01'' AS as_of', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"odd": {"table": "odd", "key": {"total": "total"}, "columns": ["part", "v"]},
         "one": {"table": "odd", "key": {"total": "total"}, "columns": ["part"]}}')) WHERE aggregate IN ('mean', 'last');
 CREATE TABLE ratio (id float8 PRIMARY KEY);
 INSERT INTO ratio VALUES (0.3), (0.1::float8 + 0.2), ('NaN'), (1), (2);
