@@ -95,7 +95,7 @@ BEGIN
                 (plan ->> 'inclusive')::boolean, NULL))
             ELSE format($q$%1$I IS DISTINCT FROM (%2$s)::float8 AND (abs(%1$I - (%2$s)::float8) < 1e-9 * (1 + abs(%1$I))) IS NOT TRUE$q$,
                 name, plain(f ->> 'relation', f ->> 'aggregate', f ->> 'column', f ->> 'value', f ->> 'window',
-                (plan ->> 'inclusive')::boolean, f ->> 'whole')) END) INTO rows;
+                (plan ->> 'inclusive')::boolean, f ->> 'total')) END) INTO rows;
         IF rows > 0 THEN RETURN NEXT; END IF;
     END LOOP;
     DROP TABLE found;

@@ -257,9 +257,9 @@ class PlanTables {
         for (Definition& feature : plan_.features) {
             const ColumnFacts column = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.column);
             check_zone(feature, column.type);
-            const ColumnFacts whole = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.whole);
+            const ColumnFacts total = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.total);
             feature.is_unbounded =
-                feature.type == ColumnType::number && (may_exceed_float8(column) || may_exceed_float8(whole));
+                feature.type == ColumnType::number && (may_exceed_float8(column) || may_exceed_float8(total));
         }
     }
 

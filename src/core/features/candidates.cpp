@@ -101,8 +101,8 @@ class CandidateSearch {
             feature.aggregate = Aggregate::years_since;
             add_feature(feature);
         }
-        if (const auto whole = numbers.wholes.find(column.name); whole != numbers.wholes.end()) {
-            feature.whole = whole->second;
+        if (const auto total = numbers.wholes.find(column.name); total != numbers.wholes.end()) {
+            feature.total = total->second;
             add_feature(feature);
         }
     }
@@ -134,9 +134,9 @@ class CandidateSearch {
         add_each(feature);
         if (plan_.rows_of(feature.relation) != feature.relation) return;
         const NumberValues numbers = numbers_of(feature.relation);
-        const auto whole = numbers.wholes.find(feature.column);
-        if (whole == numbers.wholes.end()) return;
-        feature.whole = whole->second;
+        const auto total = numbers.wholes.find(feature.column);
+        if (total == numbers.wholes.end()) return;
+        feature.total = total->second;
         add_each(feature, {Aggregate::mean, Aggregate::sum, Aggregate::max, Aggregate::last});
     }
 
@@ -191,7 +191,7 @@ class CandidateSearch {
     void add_feature(Definition feature) {
         std::string name = plan_.at(feature.relation).name;
         if (!feature.column.empty()) name += "_" + feature.column;
-        if (!feature.whole.empty()) name += "_per_" + feature.whole;
+        if (!feature.total.empty()) name += "_per_" + feature.total;
         if (feature.aggregate != Aggregate::value) name += std::string("_") + facts_of(feature.aggregate).name;
         if (!feature.value.empty()) name += "_" + plain(feature.value);
         const std::string label = feature.window.empty() ? "" : "_" + window_label(feature.window);

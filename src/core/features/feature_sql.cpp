@@ -133,10 +133,10 @@ class FeatureQuery {
     // A number that is a part of another column is its share, NULL where it is none.
     std::string column_of(const Definition& feature) const {
         const std::string of = column(feature.relation, feature.column);
-        if (feature.whole.empty()) return of;
-        const std::string whole = column(feature.relation, feature.whole);
+        if (feature.total.empty()) return of;
+        const std::string total = column(feature.relation, feature.total);
         const char* const type = feature.is_unbounded ? "::numeric" : "::float8";
-        return "CASE WHEN " + of + " BETWEEN 0 AND " + whole + " THEN " + of + type + " / nullif(" + whole + type +
+        return "CASE WHEN " + of + " BETWEEN 0 AND " + total + " THEN " + of + type + " / nullif(" + total + type +
                ", 0) END";
     }
 
@@ -225,7 +225,7 @@ class FeatureQuery {
         if (feature.type == ColumnType::time && !plan_.as_of.empty())
             return "nullif(extract(epoch FROM " + as_of + ") - extract(epoch FROM " + of +
                    "), 'Infinity')::float8 / 86400";
-        if (!feature.whole.empty()) return within_float8(feature, of);
+        if (!feature.total.empty()) return within_float8(feature, of);
         return feature.type == ColumnType::boolean ? of + "::int" : of;
     }
 

@@ -46,7 +46,7 @@ struct Definition {
     ColumnType type = ColumnType::number;
     std::string window = {}; // an interval, empty: all rows
     std::string value = {};  // of a share of texts
-    std::string whole = {};  // a column that the column's values are parts of; empty: they are taken as they are
+    std::string total = {};  // a column that the column's values are parts of; empty: they are taken as they are
     std::optional<double> gain = {};
     bool is_unbounded = false; // a number that a float8 may not hold, as the catalogue says; not kept
 };
