@@ -398,6 +398,11 @@ CREATE TABLE keeper (kept int REFERENCES kept, as_of timestamp);
 INSERT INTO kept VALUES (1, 'red', '2024-01-01');
 INSERT INTO keeper VALUES (1, '2024-02-01');
 CREATE TABLE kept_plan AS SELECT btml.relational_features('keeper', as_of => 'as_of') AS p;
+-- The rows of a table that inherits from it are in no index of its own.
+CREATE TABLE child () INHERITS (kept);
+SELECT btml.feature_sql(p, 'keeper') FROM kept_plan;
+DROP TABLE child;
+SELECT btml.feature_sql(p, 'keeper') IS NOT NULL AS joined FROM kept_plan;
 ALTER TABLE kept DROP CONSTRAINT kept_pkey CASCADE;
 SELECT btml.feature_sql(p, 'keeper') FROM kept_plan;
 

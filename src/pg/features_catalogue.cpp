@@ -22,11 +22,22 @@ using namespace features;
 
 namespace {
 
-// Holds for an index that compares each column as the column itself does.
-constexpr char of_its_columns_collations[] = "AND NOT EXISTS (SELECT FROM ROWS FROM (pg_catalog.unnest(i.indkey), "
-                                             "pg_catalog.unnest(i.indcollation)) AS u(own, used), "
-                                             "pg_catalog.pg_attribute v WHERE v.attrelid = i.indrelid AND v.attnum = "
-                                             "u.own AND u.used <> 0 AND u.used <> v.attcollation)";
+// Says in SQL that no table but partitions inherits from one.
+std::string without_heirs(const std::string& table) {
+    return "NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_class p ON p.oid = h.inhparent "
+           "WHERE p.relkind = 'r' AND p.oid = " +
+           table + ")";
+}
+
+// Says in SQL of an index, the row i of pg_index, that it tells all rows of its table apart: it compares columns as
+// they are compared by themselves, and no other table, whose rows would not be in it, inherits from the table.
+std::string is_unique_key() {
+    return "i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL "
+           "AND NOT EXISTS (SELECT FROM ROWS FROM (pg_catalog.unnest(i.indkey), pg_catalog.unnest(i.indcollation)) "
+           "AS u(own, used), pg_catalog.pg_attribute v WHERE v.attrelid = i.indrelid AND v.attnum = u.own "
+           "AND u.used <> 0 AND u.used <> v.attcollation) AND " +
+           without_heirs("i.indrelid");
+}
 
 // A column of a table, 0 for none.
 struct Origin {
@@ -116,11 +127,11 @@ class CatalogueReader {
             catalogue_rows("SELECT c.oid::text, CASE WHEN n.oid = pg_catalog.pg_my_temp_schema() THEN 'pg_temp' "
                            "ELSE n.nspname::text END, c.relname::text, a.attname::text, a.atttypid::text, "
                            "a.attcollation::text, "
-                           "CASE WHEN pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
-                           "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') THEN 'yes' ELSE '' END, "
-                           "CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
+                           "(pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
+                           "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))::text, "
+                           "(EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
                            "AND a.attnum = ANY (k.conkey) AND (k.contype IN ('p', 'f') "
-                           "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))) THEN 'yes' ELSE '' END "
+                           "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))))::text "
                            "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
                            "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid "
                            "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.oid = " +
@@ -131,11 +142,11 @@ class CatalogueReader {
             table.schema = row[1];
             table.name = row[2];
             const Oid type = pg_call([&] { return getBaseType(oid(row[4])); });
-            if (row[6] != "yes")
+            if (row[6] != "true")
                 table.has_unread_time |= time_type_of(type) != TimeType::none;
             else
                 table.columns.push_back(
-                    {row[3], feature_column_type(type, oid(row[5])), time_type_of(type), row[7] == "yes"});
+                    {row[3], feature_column_type(type, oid(row[5])), time_type_of(type), row[7] == "true"});
         }
     }
 
@@ -143,10 +154,10 @@ class CatalogueReader {
         const std::vector<TextRow> rows = catalogue_rows(
             "SELECT i.indrelid::text, i.indexrelid::text, a.attname::text FROM pg_catalog.pg_index i, "
             "pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a "
-            "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL " +
-                std::string(of_its_columns_collations) +
-                " AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND " +
-                without_heirs("i.indrelid") + " AND i.indrelid = " + any_table() + " ORDER BY i.indexrelid, k.place",
+            "WHERE " +
+                is_unique_key() +
+                " AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND i.indrelid = " +
+                any_table() + " ORDER BY i.indexrelid, k.place",
             context_);
         std::string last;
         for (const TextRow& row : rows) {
@@ -158,12 +169,6 @@ class CatalogueReader {
     }
 
   private:
-    // Says in SQL that no table but partitions inherits from one.
-    static std::string without_heirs(const std::string& table) {
-        return "NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_class p ON p.oid = h.inhparent "
-               "WHERE p.relkind = 'r' AND p.oid = " +
-               table + ")";
-    }
     static Oid oid(const std::string& text) { return static_cast<Oid>(std::stoul(text)); }
     CatalogueTable& table_of(const std::string& text) {
         return request_.tables[static_cast<size_t>(number_of(oid(text)))];
@@ -199,17 +204,16 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
                   columns + "])";
     }
     if (joined.empty()) return;
-    const std::vector<TextRow> lost = catalogue_rows(
-        "SELECT r.name, r.tab FROM (VALUES " + joined +
-            ") AS r(name, tab, keys) "
-            "WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
-            "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND i.indisunique AND i.indisvalid AND i.indimmediate "
-            "AND i.indpred IS NULL AND i.indexprs IS NULL " +
-            of_its_columns_collations +
-            " AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
-            "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
-            "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
-        context);
+    const std::vector<TextRow> lost =
+        catalogue_rows("SELECT r.name, r.tab FROM (VALUES " + joined +
+                           ") AS r(name, tab, keys) "
+                           "WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
+                           "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND " +
+                           is_unique_key() +
+                           " AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
+                           "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
+                           "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
+                       context);
     if (lost.empty()) return;
     throw Error(ErrorCode::invalid_argument,
                 format("relation \"%s\" of the plan joins by a key that is not unique in %s", lost[0][0].c_str(),
@@ -266,9 +270,8 @@ class PlanTables {
   private:
     // A table without a schema is the one that the name stands for in SQL. Another session has temporary tables, too.
     static Oid find(features::Relation& relation) {
-        const char *const schema = relation.schema.empty() ? nullptr : relation.schema.c_str(), *const name =
-                                                                                                    relation.table
-                                                                                                        .c_str();
+        const char* const schema = relation.schema.empty() ? nullptr : relation.schema.c_str();
+        const char* const name = relation.table.c_str();
         const Oid table = pg_call([=] {
             return RangeVarGetRelid(makeRangeVar(schema ? pstrdup(schema) : nullptr, pstrdup(name), -1), NoLock, false);
         });
