@@ -422,6 +422,30 @@ CREATE TABLE inquiry (owner int REFERENCES owner, as_of date, y int);
 INSERT INTO owner VALUES (1);
 INSERT INTO plainly VALUES (1, '2024-01-01', 1);
 INSERT INTO inquiry VALUES (1, '2024-02-01', 1);
+SET client_min_messages = notice;
 SELECT DISTINCT path FROM btml.feature_list(btml.relational_features('inquiry', as_of => 'as_of'));
+-- Without as_of all rows count, whether or not their times have a zone.
+SELECT DISTINCT path COLLATE "C" AS path FROM btml.feature_list(btml.relational_features('SELECT owner FROM inquiry')) ORDER BY 1;
 SELECT btml.relational_features('inquiry', target => 'y', as_of => 'as_of', holdout => 'y');
 SELECT btml.relational_features('SELECT owner, as_of, 1 AS btml_place FROM inquiry', as_of => 'as_of');
+
+-- A feature that is the target itself, and one that tells nothing of it.
+CREATE TABLE exam AS SELECT i AS id, i % 7 AS mark, 1 AS same FROM generate_series(1, 300) i;
+ALTER TABLE exam ADD PRIMARY KEY (id);
+CREATE TABLE pupil AS SELECT id AS exam, mark AS y FROM exam;
+ALTER TABLE pupil ADD FOREIGN KEY (exam) REFERENCES exam;
+SELECT name FROM btml.feature_list(btml.relational_features('pupil', target => 'y'));
+SELECT name FROM btml.feature_list(btml.relational_features('pupil', target => 'y', relations => '{"exam": {"columns": ["same"]}}'));
+-- More tables than are taken.
+CREATE TABLE hub (id int PRIMARY KEY);
+DO $$ BEGIN
+    FOR i IN 1 .. 100 LOOP EXECUTE format('CREATE TABLE spoke_%s (hub int REFERENCES hub)', i); END LOOP;
+    CREATE TABLE wheel (hub int REFERENCES hub);
+    INSERT INTO hub VALUES (1);
+    INSERT INTO wheel VALUES (1);
+END $$;
+SELECT jsonb_array_length(btml.relational_features('wheel') -> 'relations') AS relations;
+DO $$ BEGIN
+    FOR i IN 1 .. 100 LOOP EXECUTE format('DROP TABLE spoke_%s', i); END LOOP;
+END $$;
+DROP TABLE wheel, hub, pupil, exam;
