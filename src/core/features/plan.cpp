@@ -73,9 +73,9 @@ void check_feature(const Plan& plan, const Definition& feature) {
     if (!of_rows && (facts.types & type_bit(feature.type)) == 0)
         fail(format("is a %s of type \"%s\"", facts.name, column_type_names[static_cast<size_t>(feature.type)]));
     check_value(feature);
-    if (!feature.total.empty() && (feature.type != ColumnType::number || feature.aggregate == Aggregate::distinct ||
-                                   feature.aggregate == Aggregate::years_since))
-        fail("is of a part of a total, and no number");
+    const bool takes_total = !of_rows && feature.type == ColumnType::number &&
+                             feature.aggregate != Aggregate::distinct && feature.aggregate != Aggregate::years_since;
+    if (!takes_total && !feature.total.empty()) fail("has a \"total\" that it has no use for");
     if (rows == source_number) return;
     const bool has_time = plan.has_time(rows);
     if (!feature.window.empty() && (!facts.windowed || !has_time || plan.as_of.empty())) fail("cannot have a window");

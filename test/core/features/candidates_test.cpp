@@ -268,6 +268,7 @@ TEST(Candidates, LabelWindows) {
 TEST(Candidates, KnowTheTimesOfRelations) {
     const auto with_times = [](std::vector<TableColumn> times) {
         Shop shop;
+        shop.request.windows = {"30 days", ""};
         std::vector<TableColumn>& columns = shop.request.tables[static_cast<size_t>(shop.call)].columns;
         columns = {key("customer"), number("minutes")};
         columns.insert(columns.end(), times.begin(), times.end());
@@ -314,6 +315,7 @@ TEST(Candidates, JoinThingsWithSeveralTimes) {
 
 TEST(Candidates, RefuseTimesOfAnotherKind) {
     Shop shop;
+    shop.request.windows = {"30 days", ""};
     shop.request.as_of_type = TimeType::timestamptz;
     for (const Relation& relation : shop.plan().relations) EXPECT_NE(relation.name, "call");
     EXPECT_TRUE(has(shop.remarks.other_zones, "call"));
