@@ -1,5 +1,6 @@
 #include "pg/features_catalogue.hpp"
 
+#include "core/features/feature_sql.hpp"
 #include "core/features/sql_names.hpp"
 #include "pg/bridge/nodes.hpp"
 
@@ -10,6 +11,7 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "common/keywords.h"
 #include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteSupport.h"
 #include "utils/rel.h"
@@ -333,21 +335,19 @@ class PlanTables {
     std::vector<Oid> tables_; // by relation
 };
 
-} // namespace
-
-std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunContext& context) {
-    const Source source = Source::of_rows(sql);
-    const size_t columns = source.columns().size();
-    std::vector<TextRow> rows;
-    EachRow sink([&](const Datum* values, const bool* nulls) {
-        TextRow& row = rows.emplace_back(columns);
-        for (size_t i = 0; i < columns; i++)
-            if (!nulls[i]) row[i] = pg_call([=] { return bytes_of(values[i], TEXTOID); });
-        return true;
-    });
-    source.read_rows(sink, phase, context);
-    return rows;
+// Has a plan, which may come from anywhere, say of its tables what holds now: their schemas, the types of times, keys
+// and numbers, collations. as_of: the type of the source's.
+void refresh_tables(Plan& plan, const Source& source, TimeType as_of, RunContext& context) {
+    PlanTables(plan, source, as_of).read();
+    require_unique_keys(plan, context);
 }
+
+bool is_reserved(std::string_view word) {
+    const int keyword = ScanKeywordLookup(std::string(word).c_str(), &ScanKeywords);
+    return keyword >= 0 && ScanKeywordCategories[keyword] != UNRESERVED_KEYWORD;
+}
+
+} // namespace
 
 TimeType time_type_of(Oid type) {
     switch (number_kind(type)) {
@@ -360,6 +360,12 @@ TimeType time_type_of(Oid type) {
     default:
         return TimeType::none;
     }
+}
+
+TimeType require_time(const Source::Column& as_of) {
+    if (const TimeType type = time_type_of(as_of.type); type != TimeType::none) return type;
+    throw Error(ErrorCode::wrong_type, format("as_of \"%s\" has type %s, not date, timestamp or timestamptz",
+                                              as_of.name.c_str(), type_name(as_of.type)));
 }
 
 std::optional<ColumnType> feature_column_type(Oid type, Oid collation) {
@@ -384,9 +390,17 @@ std::vector<int> read_catalogue(const Source& source, const std::vector<std::str
     return numbers;
 }
 
-void read_tables(Plan& plan, const Source& source, TimeType as_of, RunContext& context) {
-    PlanTables(plan, source, as_of).read();
-    require_unique_keys(plan, context);
+std::string feature_sql_over(Plan plan, const Source& source, RunContext& context) {
+    PredictionSource text{.sql = source.analysis().text, .columns = {}};
+    source.require_distinct_names();
+    for (const Source::Column& column : source.columns()) text.columns.push_back(column.name);
+    if (!plan.as_of.empty()) {
+        const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(plan.as_of))];
+        text.as_of = require_time(as_of);
+    }
+    refresh_tables(plan, source, text.as_of, context);
+    const Buffer<char> sql = feature_sql(plan, text, is_reserved, context);
+    return {sql.data(), sql.size()};
 }
 
 } // namespace btml::pg
