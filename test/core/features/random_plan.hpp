@@ -64,8 +64,7 @@ class RandomPlan {
         if (compares && feature.type == ColumnType::text) feature.value = new_name_();
         if (feature.aggregate == Aggregate::matches && feature.type == ColumnType::boolean) feature.value = "false";
         const bool has_total = feature.type == ColumnType::number && !feature.column.empty() &&
-                               feature.aggregate != Aggregate::distinct &&
-                               feature.aggregate != Aggregate::years_since;
+                               feature.aggregate != Aggregate::distinct && feature.aggregate != Aggregate::years_since;
         if (has_total && below(2) == 0) feature.total = new_name_();
         if (facts.windowed && has_time && !plan_.as_of.empty() && below(2) == 0) feature.window = new_name_();
         if (below(2) == 0) feature.gain = below(1000) / 7.0;
