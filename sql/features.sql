@@ -37,12 +37,12 @@ CREATE VIEW v_call AS SELECT * FROM call;
 CREATE VIEW v_orders AS SELECT * FROM orders;
 CREATE VIEW v_line AS SELECT l.*, o.customer, o.at FROM line l JOIN orders o ON o.id = l.orders;
 CREATE VIEW v_product AS SELECT v.customer, v.at, p.* FROM v_line v LEFT JOIN product p ON p.id = v.product;
-CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean, whole text) RETURNS text
+CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean, total text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     x text := CASE WHEN value NOT IN ('true', 'false') THEN format('(%I::text = %L)::int', col, value) WHEN col IN ('resolved') THEN col
         || '::int'
-        WHEN whole IS NOT NULL THEN format('(CASE WHEN %1$I BETWEEN 0 AND %2$I THEN %1$I::float8 / nullif(%2$I, 0) END)', col, whole)
+        WHEN total IS NOT NULL THEN format('(CASE WHEN %1$I BETWEEN 0 AND %2$I THEN %1$I::float8 / nullif(%2$I, 0) END)', col, total)
         WHEN col = 'minutes' THEN $x$nullif(minutes, 'NaN')$x$ ELSE quote_ident(coalesce(col, 'at')) END;
     days text := 'extract(epoch FROM %s)::float8 / 86400 ';
     rows text := format('FROM %I h WHERE h.customer = t.customer AND h.at %s t.as_of', 'v_' || relation,
@@ -95,7 +95,7 @@ BEGIN
                 (plan ->> 'inclusive')::boolean, NULL))
             ELSE format($q$%1$I IS DISTINCT FROM (%2$s)::float8 AND (abs(%1$I - (%2$s)::float8) < 1e-9 * (1 + abs(%1$I))) IS NOT TRUE$q$,
                 name, plain(f ->> 'relation', f ->> 'aggregate', f ->> 'column', f ->> 'value', f ->> 'window',
-                (plan ->> 'inclusive')::boolean, f ->> 'whole')) END) INTO rows;
+                (plan ->> 'inclusive')::boolean, f ->> 'total')) END) INTO rows;
         IF rows > 0 THEN RETURN NEXT; END IF;
     END LOOP;
     DROP TABLE found;

@@ -291,6 +291,27 @@ FROM (SELECT 'SELECT shop COLLATE "C" AS shop, timestamp ''2024-02-01'' AS as_of
 SELECT features_of(fresh(q, '{"sale": {"table": "sale", "key": {"shop": "shop"}, "columns": ["n"]}}'), q)
 FROM (SELECT 'SELECT name AS shop, timestamp ''2024-02-01'' AS as_of FROM shop'::text AS q) q;
 
+-- Keys are compared as SQL's = compares them: by the relation's collation, whatever the source's is, and as its types are.
+CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE named (k text PRIMARY KEY, x int);
+INSERT INTO named VALUES ('a', 1), ('A', 2), ('b', 3);
+CREATE TABLE named_event (k text, at timestamp, x int);
+INSERT INTO named_event VALUES ('a', '2020-01-01', 1), ('A', '2020-01-01', 2), ('A', '2020-01-02', 4);
+CREATE TABLE asker (k text COLLATE ignore_case, as_of timestamp, n int, big bigint, short varchar(3));
+INSERT INTO asker VALUES ('a', '2021-01-01', 1, 16777217, 'a '), ('A', '2021-01-01', 2, 16777216, 'b'), ('b', '2021-01-01', 3, 1, NULL);
+SELECT btml.feature_sql(fresh('asker', '{"named": {"table": "named", "key": {"k": "k"}, "columns": ["x"], "time": null},
+    "event": {"table": "named_event", "key": {"k": "k"}, "columns": ["x"]}}'), 'asker') AS q \gset
+SELECT n, named_x, event_count FROM (:q) f ORDER BY n;
+CREATE TABLE by_real (k real, at timestamp, v int);
+INSERT INTO by_real VALUES (16777216, '2020-01-01', 1);
+CREATE TABLE by_char (k char(3), at timestamp, v int);
+INSERT INTO by_char VALUES ('a', '2020-01-01', 1), ('a ', '2020-01-02', 2);
+SELECT btml.feature_sql(fresh('asker', '{"r": {"table": "by_real", "key": {"k": "big"}, "columns": []},
+    "c": {"table": "by_char", "key": {"k": "short"}, "columns": []}}'), 'asker') AS q \gset
+SELECT n, r_count = (SELECT count(*) FROM by_real h WHERE h.k = f.big) AS reals,
+    c_count = (SELECT count(*) FROM by_char h WHERE h.k = f.short) AS chars, r_count, c_count FROM (:q) f ORDER BY n;
+SELECT fresh('SELECT interval ''1 day'' AS k, as_of FROM asker', '{"r": {"table": "by_real", "key": {"k": "k"}}}');
+SELECT fresh('asker', '{"r": {"table": "named_pkey", "key": {"k": "k"}}}');
 -- Numbers that a float8 does not hold, dates that no timestamp has, and windows longer than both.
 CREATE TABLE vast (thing int, at date, x numeric, y numeric(400, 0), z numeric(310, 310), n numeric(5, 2));
 INSERT INTO vast VALUES (1, '2024-01-01', 1e400, 1e399, 1e-310, 1), (1, '2024-01-02', -2.5, 7, 0, 2), (2, '2024-01-01', 1e-400, 7, 0, 3),
@@ -398,6 +419,11 @@ CREATE TABLE keeper (kept int REFERENCES kept, as_of timestamp);
 INSERT INTO kept VALUES (1, 'red', '2024-01-01');
 INSERT INTO keeper VALUES (1, '2024-02-01');
 CREATE TABLE kept_plan AS SELECT btml.relational_features('keeper', as_of => 'as_of') AS p;
+-- The rows of a table that inherits from it are in no index of its own.
+CREATE TABLE child () INHERITS (kept);
+SELECT btml.feature_sql(p, 'keeper') FROM kept_plan;
+DROP TABLE child;
+SELECT btml.feature_sql(p, 'keeper') IS NOT NULL AS joined FROM kept_plan;
 ALTER TABLE kept DROP CONSTRAINT kept_pkey CASCADE;
 SELECT btml.feature_sql(p, 'keeper') FROM kept_plan;
 
@@ -417,6 +443,30 @@ CREATE TABLE inquiry (owner int REFERENCES owner, as_of date, y int);
 INSERT INTO owner VALUES (1);
 INSERT INTO plainly VALUES (1, '2024-01-01', 1);
 INSERT INTO inquiry VALUES (1, '2024-02-01', 1);
+SET client_min_messages = notice;
 SELECT DISTINCT path FROM btml.feature_list(btml.relational_features('inquiry', as_of => 'as_of'));
+-- Without as_of all rows count, whether or not their times have a zone.
+SELECT DISTINCT path COLLATE "C" AS path FROM btml.feature_list(btml.relational_features('SELECT owner FROM inquiry')) ORDER BY 1;
 SELECT btml.relational_features('inquiry', target => 'y', as_of => 'as_of', holdout => 'y');
 SELECT btml.relational_features('SELECT owner, as_of, 1 AS btml_place FROM inquiry', as_of => 'as_of');
+
+-- A feature that is the target itself, and one that tells nothing of it.
+CREATE TABLE exam AS SELECT i AS id, i % 7 AS mark, 1 AS same FROM generate_series(1, 300) i;
+ALTER TABLE exam ADD PRIMARY KEY (id);
+CREATE TABLE pupil AS SELECT id AS exam, mark AS y FROM exam;
+ALTER TABLE pupil ADD FOREIGN KEY (exam) REFERENCES exam;
+SELECT name FROM btml.feature_list(btml.relational_features('pupil', target => 'y'));
+SELECT name FROM btml.feature_list(btml.relational_features('pupil', target => 'y', relations => '{"exam": {"columns": ["same"]}}'));
+-- More tables than are taken.
+CREATE TABLE hub (id int PRIMARY KEY);
+DO $$ BEGIN
+    FOR i IN 1 .. 100 LOOP EXECUTE format('CREATE TABLE spoke_%s (hub int REFERENCES hub)', i); END LOOP;
+    CREATE TABLE wheel (hub int REFERENCES hub);
+    INSERT INTO hub VALUES (1);
+    INSERT INTO wheel VALUES (1);
+END $$;
+SELECT jsonb_array_length(btml.relational_features('wheel') -> 'relations') AS relations;
+DO $$ BEGIN
+    FOR i IN 1 .. 100 LOOP EXECUTE format('DROP TABLE spoke_%s', i); END LOOP;
+END $$;
+DROP TABLE wheel, hub, pupil, exam;

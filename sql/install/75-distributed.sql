@@ -56,7 +56,7 @@ COMMENT ON FUNCTION btml_internal.number(time) IS 'seconds since midnight, as a 
 COMMENT ON FUNCTION btml_internal.number(timestamp) IS 'seconds since 1970, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(timestamptz) IS 'seconds since 1970, as a feature of this type has them';
 COMMENT ON FUNCTION btml_internal.number(interval) IS 'seconds, as a feature of this type has them';
-COMMENT ON FUNCTION btml_internal.number(tid) IS 'the number of the block times 65536, and the number of the row in it';
+COMMENT ON FUNCTION btml_internal.number(tid) IS 'the number of the block times 65536 plus the number of the row in it';
 -- Messages are trusted: only who leads a fit may send them.
 REVOKE EXECUTE ON FUNCTION btml_internal.hold_rows(bytea, float8[]), btml_internal.hold_rows(bytea, float8[], text[]),
     btml_internal.exchange_messages(bytea) FROM PUBLIC;

@@ -87,26 +87,26 @@ std::vector<std::string> read_windows(const NamedArguments& arguments) {
     return windows;
 }
 
-[[noreturn]] void refuse_relation(const std::string& name, const std::string& fault) {
+[[noreturn]] void refuse_argument(const std::string& name, const std::string& fault) {
     throw Error(ErrorCode::invalid_argument, format("relation \"%s\" %s", name.c_str(), fault.c_str()), "",
                 relations_hint);
 }
 
 // One relation of the argument "relations", and its table's name.
-struct NamedRelation {
+struct GivenRelation {
     RelationRequest request;
     std::string table = {};
 };
 
 std::string text_of(const JsonOption& option, const char* member, const std::string& relation) {
-    if (option.is_null) refuse_relation(relation, format("has null in \"%s\"", member));
+    if (option.is_null) refuse_argument(relation, format("has null in \"%s\"", member));
     return option.text;
 }
 
 std::vector<std::string> texts_of(const JsonOption& option, const std::string& relation) {
     std::vector<std::string> texts;
     const auto elements = json_elements(option.is_nested ? option.text : "{}", option.name);
-    if (!elements) refuse_relation(relation, "has \"columns\" that are no array");
+    if (!elements) refuse_argument(relation, "has \"columns\" that are no array");
     for (const JsonOption& element : *elements) texts.push_back(text_of(element, "columns", relation));
     return texts;
 }
@@ -114,24 +114,24 @@ std::vector<std::string> texts_of(const JsonOption& option, const std::string& r
 // The column of a relation's time; "" for null, which is none.
 std::string read_time(const JsonOption& option, const std::string& relation) {
     if (option.is_null) return {};
-    if (option.text.empty()) refuse_relation(relation, "has an empty \"time\"");
+    if (option.text.empty()) refuse_argument(relation, "has an empty \"time\"");
     return option.text;
 }
 
 void read_key(const JsonOption& option, RelationRequest& request) {
-    if (!option.is_nested) refuse_relation(request.name, "has a key that is no object");
+    if (!option.is_nested) refuse_argument(request.name, "has a key that is no object");
     for (const JsonOption& pair : json_options(option.text, "a key", relations_hint))
         request.key.push_back({pair.name, text_of(pair, "key", request.name)});
 }
 
-NamedRelation read_relation(const JsonOption& given) {
-    NamedRelation relation{.request = {.name = given.name}};
+GivenRelation read_relation(const JsonOption& given) {
+    GivenRelation relation{.request = {.name = given.name}};
     RelationRequest& request = relation.request;
     if (given.boolean == false) {
         request.left_out = true;
         return relation;
     }
-    if (!given.is_nested) refuse_relation(given.name, "must be an object, or false to be left out");
+    if (!given.is_nested) refuse_argument(given.name, "must be an object, or false to be left out");
     for (const JsonOption& option :
          json_options(given.text, ("relation \"" + given.name + "\"").c_str(), relations_hint)) {
         if (option.name == "table")
@@ -145,30 +145,30 @@ NamedRelation read_relation(const JsonOption& given) {
         else if (option.name == "columns")
             request.columns = texts_of(option, given.name);
         else if (option.name == "last" && !option.boolean)
-            refuse_relation(given.name, "has a \"last\" that is neither true nor false");
+            refuse_argument(given.name, "has a \"last\" that is neither true nor false");
         else if (option.name == "last")
             request.last = *option.boolean;
         else
-            refuse_relation(given.name,
+            refuse_argument(given.name,
                             "has \"" + option.name +
                                 "\", not one of \"table\", \"key\", \"of\", \"time\", \"columns\", \"last\"");
     }
     const bool is_found = relation.table.empty();
     if (is_found != request.key.empty() || (is_found && (!request.of.empty() || request.last)))
-        refuse_relation(given.name, "needs a table and a key, or neither");
+        refuse_argument(given.name, "needs a table and a key, or neither");
     return relation;
 }
 
 // Relations come by name from a jsonb, and one may be of another: those it is of come before it.
-std::vector<NamedRelation> in_order(std::vector<NamedRelation> relations) {
-    std::vector<NamedRelation> ordered;
+std::vector<GivenRelation> in_order(std::vector<GivenRelation> relations) {
+    std::vector<GivenRelation> ordered;
     const auto has = [&](const std::string& name) {
         return name.empty() || std::any_of(ordered.begin(), ordered.end(),
-                                           [&](const NamedRelation& known) { return known.request.name == name; });
+                                           [&](const GivenRelation& known) { return known.request.name == name; });
     };
     while (!relations.empty()) {
         const auto next = std::find_if(relations.begin(), relations.end(),
-                                       [&](const NamedRelation& relation) { return has(relation.request.of); });
+                                       [&](const GivenRelation& relation) { return has(relation.request.of); });
         const auto taken = next == relations.end() ? relations.begin() : next;
         ordered.push_back(std::move(*taken));
         relations.erase(taken);
@@ -176,8 +176,8 @@ std::vector<NamedRelation> in_order(std::vector<NamedRelation> relations) {
     return ordered;
 }
 
-std::vector<NamedRelation> read_relations(const NamedArguments& arguments) {
-    std::vector<NamedRelation> relations;
+std::vector<GivenRelation> read_relations(const NamedArguments& arguments) {
+    std::vector<GivenRelation> relations;
     if (arguments.is_null("relations")) return relations;
     for (const JsonOption& option : json_options(json_text(arguments.datum("relations")), "relations", relations_hint))
         relations.push_back(read_relation(option));
@@ -270,9 +270,9 @@ Plan find_candidates(const NamedArguments& arguments, const Source& source, cons
         const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(request.as_of))];
         request.as_of_type = require_time(as_of);
     }
-    std::vector<NamedRelation> named = read_relations(arguments);
+    std::vector<GivenRelation> named = read_relations(arguments);
     std::vector<std::string> tables;
-    for (const NamedRelation& relation : named) tables.push_back(relation.table);
+    for (const GivenRelation& relation : named) tables.push_back(relation.table);
     const std::vector<int> numbers = read_catalogue(source, tables, request, context);
     for (size_t i = 0; i < named.size(); i++) {
         named[i].request.table = numbers[i];

@@ -1,5 +1,6 @@
 #include "pg/features_catalogue.hpp"
 
+#include "core/features/feature_sql.hpp"
 #include "core/features/sql_names.hpp"
 #include "pg/bridge/nodes.hpp"
 
@@ -10,10 +11,15 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "common/keywords.h"
+#include "parser/parse_oper.h"
 #include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteSupport.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
+#include "utils/syscache.h"
 }
 
 namespace btml::pg {
@@ -22,11 +28,22 @@ using namespace features;
 
 namespace {
 
-// Holds for an index that compares each column as the column itself does.
-constexpr char of_its_columns_collations[] = "AND NOT EXISTS (SELECT FROM ROWS FROM (pg_catalog.unnest(i.indkey), "
-                                             "pg_catalog.unnest(i.indcollation)) AS u(own, used), "
-                                             "pg_catalog.pg_attribute v WHERE v.attrelid = i.indrelid AND v.attnum = "
-                                             "u.own AND u.used <> 0 AND u.used <> v.attcollation)";
+// Says in SQL that no table but partitions inherits from one.
+std::string without_heirs(const std::string& table) {
+    return "NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_class p ON p.oid = h.inhparent "
+           "WHERE p.relkind = 'r' AND p.oid = " +
+           table + ")";
+}
+
+// Says in SQL of an index, the row i of pg_index, that it tells all rows of its table apart: it compares columns as
+// they are compared by themselves, and no other table, whose rows would not be in it, inherits from the table.
+std::string is_unique_key() {
+    return "i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL "
+           "AND NOT EXISTS (SELECT FROM ROWS FROM (pg_catalog.unnest(i.indkey), pg_catalog.unnest(i.indcollation)) "
+           "AS u(own, used), pg_catalog.pg_attribute v WHERE v.attrelid = i.indrelid AND v.attnum = u.own "
+           "AND u.used <> 0 AND u.used <> v.attcollation) AND " +
+           without_heirs("i.indrelid");
+}
 
 // A column of a table, 0 for none.
 struct Origin {
@@ -116,11 +133,11 @@ class CatalogueReader {
             catalogue_rows("SELECT c.oid::text, CASE WHEN n.oid = pg_catalog.pg_my_temp_schema() THEN 'pg_temp' "
                            "ELSE n.nspname::text END, c.relname::text, a.attname::text, a.atttypid::text, "
                            "a.attcollation::text, "
-                           "CASE WHEN pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
-                           "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') THEN 'yes' ELSE '' END, "
-                           "CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
+                           "(pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') "
+                           "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))::text, "
+                           "(EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid "
                            "AND a.attnum = ANY (k.conkey) AND (k.contype IN ('p', 'f') "
-                           "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))) THEN 'yes' ELSE '' END "
+                           "OR (k.contype = 'u' AND pg_catalog.cardinality(k.conkey) = 1))))::text "
                            "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
                            "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid "
                            "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.oid = " +
@@ -131,11 +148,11 @@ class CatalogueReader {
             table.schema = row[1];
             table.name = row[2];
             const Oid type = pg_call([&] { return getBaseType(oid(row[4])); });
-            if (row[6] != "yes")
+            if (row[6] != "true")
                 table.has_unread_time |= time_type_of(type) != TimeType::none;
             else
                 table.columns.push_back(
-                    {row[3], feature_column_type(type, oid(row[5])), time_type_of(type), row[7] == "yes"});
+                    {row[3], feature_column_type(type, oid(row[5])), time_type_of(type), row[7] == "true"});
         }
     }
 
@@ -143,10 +160,10 @@ class CatalogueReader {
         const std::vector<TextRow> rows = catalogue_rows(
             "SELECT i.indrelid::text, i.indexrelid::text, a.attname::text FROM pg_catalog.pg_index i, "
             "pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a "
-            "WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL " +
-                std::string(of_its_columns_collations) +
-                " AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND " +
-                without_heirs("i.indrelid") + " AND i.indrelid = " + any_table() + " ORDER BY i.indexrelid, k.place",
+            "WHERE " +
+                is_unique_key() +
+                " AND k.place <= i.indnkeyatts AND a.attrelid = i.indrelid AND a.attnum = k.own AND i.indrelid = " +
+                any_table() + " ORDER BY i.indexrelid, k.place",
             context_);
         std::string last;
         for (const TextRow& row : rows) {
@@ -158,12 +175,6 @@ class CatalogueReader {
     }
 
   private:
-    // Says in SQL that no table but partitions inherits from one.
-    static std::string without_heirs(const std::string& table) {
-        return "NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_class p ON p.oid = h.inhparent "
-               "WHERE p.relkind = 'r' AND p.oid = " +
-               table + ")";
-    }
     static Oid oid(const std::string& text) { return static_cast<Oid>(std::stoul(text)); }
     CatalogueTable& table_of(const std::string& text) {
         return request_.tables[static_cast<size_t>(number_of(oid(text)))];
@@ -181,10 +192,13 @@ class CatalogueReader {
 
 Oid table_named(const std::string& name) {
     const char* const text = name.c_str();
-    return pg_call([=] {
-        const RangeVar* const table = makeRangeVarFromNameList(btml_compat_name_list(text));
-        return RangeVarGetRelid(table, AccessShareLock, false);
+    const Oid table = pg_call([=] {
+        const RangeVar* const found = makeRangeVarFromNameList(btml_compat_name_list(text));
+        return RangeVarGetRelid(found, AccessShareLock, false);
     });
+    const char kind = pg_call([=] { return get_rel_relkind(table); });
+    if (std::string("rpvmf").find(kind) != std::string::npos) return table;
+    throw Error(ErrorCode::wrong_type, format("\"%s\" is neither a table nor a view", name.c_str()));
 }
 
 // Error invalid_argument where a table has lost the key by which a plan joins one row a thing.
@@ -199,17 +213,16 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
                   columns + "])";
     }
     if (joined.empty()) return;
-    const std::vector<TextRow> lost = catalogue_rows(
-        "SELECT r.name, r.tab FROM (VALUES " + joined +
-            ") AS r(name, tab, keys) "
-            "WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
-            "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND i.indisunique AND i.indisvalid AND i.indimmediate "
-            "AND i.indpred IS NULL AND i.indexprs IS NULL " +
-            of_its_columns_collations +
-            " AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
-            "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
-            "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
-        context);
+    const std::vector<TextRow> lost =
+        catalogue_rows("SELECT r.name, r.tab FROM (VALUES " + joined +
+                           ") AS r(name, tab, keys) "
+                           "WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_index i "
+                           "WHERE i.indrelid = pg_catalog.to_regclass(r.tab) AND " +
+                           is_unique_key() +
+                           " AND NOT EXISTS (SELECT FROM pg_catalog.unnest(i.indkey) "
+                           "WITH ORDINALITY AS k(own, place), pg_catalog.pg_attribute a WHERE k.place <= i.indnkeyatts "
+                           "AND a.attrelid = i.indrelid AND a.attnum = k.own AND a.attname::text <> ALL (r.keys)))",
+                       context);
     if (lost.empty()) return;
     throw Error(ErrorCode::invalid_argument,
                 format("relation \"%s\" of the plan joins by a key that is not unique in %s", lost[0][0].c_str(),
@@ -217,7 +230,7 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
                 "It would repeat predictions.", "Make the key unique again, or make a new plan.");
 }
 
-// A column's type, of a domain that of its values. None where the table has no such column, which PostgreSQL tells.
+// A column's type, of a domain that of its values. None where the table has no such column.
 struct ColumnFacts {
     Oid type = InvalidOid, collation = InvalidOid;
     int32 typmod = -1;
@@ -235,11 +248,10 @@ ColumnFacts column_facts(Oid table, const std::string& column) {
     });
 }
 
-// Says whether PostgreSQL could not tell by which collation to compare the two.
+// Says whether PostgreSQL would compare the two by another collation than the column's own, or by none.
 bool are_collated_otherwise(const ColumnFacts& own, const ColumnFacts& of) {
-    if (!type_is_collatable(own.type) || !type_is_collatable(of.type) || own.collation == of.collation) return false;
-    return of.collation == InvalidOid ||
-           (own.collation != DEFAULT_COLLATION_OID && of.collation != DEFAULT_COLLATION_OID);
+    return type_is_collatable(own.type) && type_is_collatable(of.type) && own.collation != of.collation &&
+           of.collation != DEFAULT_COLLATION_OID;
 }
 
 // Replaces what a plan says of its tables by what holds of them now.
@@ -249,26 +261,26 @@ class PlanTables {
 
     void read() {
         for (features::Relation& relation : plan_.relations) {
+            const auto last = static_cast<int>(tables_.size());
             tables_.push_back(find(relation));
             read_time(relation);
             for (KeyPair& pair : relation.key)
-                read_key(pair, column_facts(tables_.back(), pair.column), of_column_facts(relation, pair));
+                read_key(relation, pair, column_of(last, pair.column), of_column_facts(relation, pair));
         }
         for (Definition& feature : plan_.features) {
-            const ColumnFacts column = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.column);
+            if (feature.column.empty()) continue;
+            const ColumnFacts column = column_of(feature.relation, feature.column);
             check_zone(feature, column.type);
-            const ColumnFacts whole = column_facts(tables_[static_cast<size_t>(feature.relation)], feature.whole);
-            feature.is_unbounded =
-                feature.type == ColumnType::number && (may_exceed_float8(column) || may_exceed_float8(whole));
+            feature.is_unbounded = feature.type == ColumnType::number && may_exceed_float8(column);
+            if (!feature.total.empty()) column_of(feature.relation, feature.total);
         }
     }
 
   private:
     // A table without a schema is the one that the name stands for in SQL. Another session has temporary tables, too.
     static Oid find(features::Relation& relation) {
-        const char *const schema = relation.schema.empty() ? nullptr : relation.schema.c_str(), *const name =
-                                                                                                    relation.table
-                                                                                                        .c_str();
+        const char* const schema = relation.schema.empty() ? nullptr : relation.schema.c_str();
+        const char* const name = relation.table.c_str();
         const Oid table = pg_call([=] {
             return RangeVarGetRelid(makeRangeVar(schema ? pstrdup(schema) : nullptr, pstrdup(name), -1), NoLock, false);
         });
@@ -279,10 +291,17 @@ class PlanTables {
         return table;
     }
 
+    // What a column of a relation's table is. Error undefined_column for one that there is not.
+    ColumnFacts column_of(int relation, const std::string& column) const {
+        const ColumnFacts facts = column_facts(tables_[static_cast<size_t>(relation)], column);
+        if (facts.type != InvalidOid) return facts;
+        throw Error(ErrorCode::undefined_column, format("relation \"%s\" of the plan has no column \"%s\"",
+                                                        plan_.at(relation).name.c_str(), column.c_str()));
+    }
+
     void read_time(features::Relation& relation) {
         if (relation.time.empty()) return;
-        const ColumnFacts time = column_facts(tables_.back(), relation.time);
-        if (time.type == InvalidOid) return;
+        const ColumnFacts time = column_of(static_cast<int>(tables_.size()) - 1, relation.time);
         relation.time_type = time_type_of(time.type);
         if (relation.time_type == TimeType::none)
             throw Error(ErrorCode::wrong_type,
@@ -291,19 +310,38 @@ class PlanTables {
     }
 
     ColumnFacts of_column_facts(const features::Relation& relation, const KeyPair& pair) const {
-        if (relation.of != source_number)
-            return column_facts(tables_[static_cast<size_t>(relation.of)], pair.of_column);
+        if (relation.of != source_number) return column_of(relation.of, pair.of_column);
         const Source::Column& column = source_.columns()[static_cast<size_t>(source_.column(pair.of_column))];
         return {column.type, column.collation, column.typmod};
     }
 
-    static void read_key(KeyPair& pair, const ColumnFacts& own, const ColumnFacts& of) {
-        if (own.type == InvalidOid || of.type == InvalidOid) return;
+    static void read_key(const features::Relation& relation, KeyPair& pair, const ColumnFacts& own,
+                         const ColumnFacts& of) {
+        if (of.type == InvalidOid) return;
         pair.of_is_time = time_type_of(of.type) != TimeType::none;
         pair.of_type = pg_call(
             [=] { return format_type_extended(of.type, -1, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY); });
         pair.collation = pg_call(
             [=] { return are_collated_otherwise(own, of) ? generate_collation_name(own.collation) : pstrdup(""); });
+        const char* const type = own.type == of.type ? "" : pg_call([=] { return compared_type(own.type, of.type); });
+        if (!type)
+            throw Error(ErrorCode::wrong_type,
+                        format("key \"%s\" of relation \"%s\" has type %s, \"%s\" has type %s", pair.column.c_str(),
+                               relation.name.c_str(), type_name(own.type), pair.of_column.c_str(), type_name(of.type)),
+                        "", "Cast one of them, in the source or in a view.");
+        pair.compared_as = type;
+    }
+
+    // Returns the type that = converts to, "" where it takes both types as they are, nullptr where there is none.
+    static const char* compared_type(Oid left, Oid right) {
+        const Operator equals = oper(nullptr, list_make1(makeString(pstrdup("="))), left, right, true, -1);
+        if (!equals) return nullptr;
+        const auto form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(equals));
+        const bool is_exact = form->oprleft == left && form->oprright == right;
+        const Oid type = form->oprleft == left ? form->oprright : form->oprleft;
+        ReleaseSysCache(equals);
+        if (is_exact || get_typtype(type) == TYPTYPE_PSEUDO) return "";
+        return format_type_extended(type, -1, FORMAT_TYPE_FORCE_QUALIFY);
     }
 
     // A numeric that declares no more than 300 digits before and after the point fits.
@@ -330,21 +368,19 @@ class PlanTables {
     std::vector<Oid> tables_; // by relation
 };
 
-} // namespace
-
-std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunContext& context) {
-    const Source source = Source::of_rows(sql);
-    const size_t columns = source.columns().size();
-    std::vector<TextRow> rows;
-    EachRow sink([&](const Datum* values, const bool* nulls) {
-        TextRow& row = rows.emplace_back(columns);
-        for (size_t i = 0; i < columns; i++)
-            if (!nulls[i]) row[i] = pg_call([=] { return bytes_of(values[i], TEXTOID); });
-        return true;
-    });
-    source.read_rows(sink, phase, context);
-    return rows;
+// Has a plan, which may come from anywhere, say of its tables what holds now: their schemas, the types of times, keys
+// and numbers, collations. as_of: the type of the source's.
+void refresh_tables(Plan& plan, const Source& source, TimeType as_of, RunContext& context) {
+    PlanTables(plan, source, as_of).read();
+    require_unique_keys(plan, context);
 }
+
+bool is_reserved(std::string_view word) {
+    const int keyword = ScanKeywordLookup(std::string(word).c_str(), &ScanKeywords);
+    return keyword >= 0 && ScanKeywordCategories[keyword] != UNRESERVED_KEYWORD;
+}
+
+} // namespace
 
 TimeType time_type_of(Oid type) {
     switch (number_kind(type)) {
@@ -357,6 +393,12 @@ TimeType time_type_of(Oid type) {
     default:
         return TimeType::none;
     }
+}
+
+TimeType require_time(const Source::Column& as_of) {
+    if (const TimeType type = time_type_of(as_of.type); type != TimeType::none) return type;
+    throw Error(ErrorCode::wrong_type, format("as_of \"%s\" has type %s, not date, timestamp or timestamptz",
+                                              as_of.name.c_str(), type_name(as_of.type)));
 }
 
 std::optional<ColumnType> feature_column_type(Oid type, Oid collation) {
@@ -381,9 +423,17 @@ std::vector<int> read_catalogue(const Source& source, const std::vector<std::str
     return numbers;
 }
 
-void read_tables(Plan& plan, const Source& source, TimeType as_of, RunContext& context) {
-    PlanTables(plan, source, as_of).read();
-    require_unique_keys(plan, context);
+std::string feature_sql_over(Plan plan, const Source& source, RunContext& context) {
+    PredictionSource text{.sql = source.analysis().text, .columns = {}};
+    source.require_distinct_names();
+    for (const Source::Column& column : source.columns()) text.columns.push_back(column.name);
+    if (!plan.as_of.empty()) {
+        const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(plan.as_of))];
+        text.as_of = require_time(as_of);
+    }
+    refresh_tables(plan, source, text.as_of, context);
+    const Buffer<char> sql = feature_sql(plan, text, is_reserved, context);
+    return {sql.data(), sql.size()};
 }
 
 } // namespace btml::pg

@@ -40,8 +40,15 @@ WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
                 "Call it with OVER (PARTITION BY … ORDER BY …).");
 }
 
-// Reads the row at hand and lets PostgreSQL forget those before it.
-WindowRow next_row(WindowObject window) {
+void require_order(int64_t before, int64_t now) {
+    if (now < before)
+        throw Error(ErrorCode::invalid_argument, "rows of a partition must come in the order of their times", "",
+                    "Call the function with OVER (PARTITION BY … ORDER BY at, …).");
+}
+
+// Reads the row at hand and lets PostgreSQL forget those before it. last_time: the time of the row before it in the
+// partition, then the row's own. Errors null_value for a row without a time; invalid_argument for one before last_time.
+WindowRow next_row(WindowObject window, int64_t& last_time) {
     const WindowRow row = pg_call([=] {
         WindowRow read = {};
         const int64 position = WinGetCurrentPosition(window);
@@ -56,13 +63,9 @@ WindowRow next_row(WindowObject window) {
                                         : "the time of a row must not be NULL",
                     row.is_prediction() ? "It is the source's column that the plan calls \"as_of\"." : "",
                     "Leave such rows out by WHERE … IS NOT NULL.");
+    if (row.begins_partition) last_time = History::min_time;
+    require_order(std::exchange(last_time, row.time()), row.time());
     return row;
-}
-
-void require_order(int64_t before, int64_t now) {
-    if (now < before)
-        throw Error(ErrorCode::invalid_argument, "rows of a partition must come in the order of their times", "",
-                    "Call the function with OVER (PARTITION BY … ORDER BY at, …).");
 }
 
 // What btml.history_features keeps from row to row.
@@ -154,12 +157,8 @@ Datum no_datum(FunctionCallInfo fcinfo) {
 BTML_FUNCTION(btml_history_features) {
     const WindowObject window = window_of(fcinfo, "history_features");
     auto& state = kept_at_call_site<FeatureState>(fcinfo, [&] { return feature_state(window); });
-    const WindowRow row = next_row(window);
-    if (row.begins_partition) {
-        state.history.clear();
-        state.last_time = History::min_time;
-    }
-    require_order(std::exchange(state.last_time, row.time()), row.time());
+    const WindowRow row = next_row(window, state.last_time);
+    if (row.begins_partition) state.history.clear();
     if (row.is_prediction()) {
         state.since.clear();
         for (const Datum since : elements_without_null(row.values[1], TIMESTAMPOID, "since"))
@@ -177,12 +176,9 @@ BTML_FUNCTION(btml_history_features) {
 BTML_FUNCTION(btml_history_last) {
     const WindowObject window = window_of(fcinfo, "history_last");
     auto& state = kept_at_call_site<TextState>(fcinfo, [] { return std::make_unique<TextState>(); });
-    const WindowRow row = next_row(window);
-    if (row.begins_partition) {
+    const WindowRow row = next_row(window, state.last_time);
+    if (row.begins_partition)
         for (TextState::Last& last : state.last) last.is_known = false;
-        state.last_time = History::min_time;
-    }
-    require_order(std::exchange(state.last_time, row.time()), row.time());
     if (row.is_prediction()) return last_texts(state);
     if (row.nulls[2]) return no_datum(fcinfo);
     const ArrayElements texts = elements_of(row.values[2], TEXTOID, "t");

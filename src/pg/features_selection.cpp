@@ -8,7 +8,6 @@
 #include <set>
 
 extern "C" {
-#include "common/keywords.h"
 #include "utils/typcache.h"
 }
 
@@ -21,11 +20,6 @@ namespace {
 // Rows that features are chosen by, and how many features one fit chooses from.
 constexpr size_t sample_rows = 20'000, max_candidates = 800;
 constexpr char holdout_column[] = "btml_holdout", choosing[] = "choosing features";
-
-bool is_reserved(std::string_view word) {
-    const int keyword = ScanKeywordLookup(std::string(word).c_str(), &ScanKeywords);
-    return keyword >= 0 && ScanKeywordCategories[keyword] != UNRESERVED_KEYWORD;
-}
 
 class FeatureSelection {
   public:
@@ -124,7 +118,7 @@ class FeatureSelection {
                as_of + " > border.at ELSE " + by_hash + " END AS " + holdout_column + " FROM sample, border";
     }
 
-    // The features of gain, with what they were worth, when they are tried beside the source's own columns.
+    // Returns the features that trees use beside the source's own columns, with their gains.
     std::vector<Definition> worthy(std::vector<Definition> tried) {
         if (tried.empty()) return tried;
         plan_.features = tried;
@@ -202,25 +196,6 @@ class FeatureSelection {
 };
 
 } // namespace
-
-TimeType require_time(const Source::Column& as_of) {
-    if (const TimeType type = time_type_of(as_of.type); type != TimeType::none) return type;
-    throw Error(ErrorCode::wrong_type, format("as_of \"%s\" has type %s, not date, timestamp or timestamptz",
-                                              as_of.name.c_str(), type_name(as_of.type)));
-}
-
-std::string feature_sql_over(Plan plan, const Source& source, RunContext& context) {
-    PredictionSource text{.sql = source.analysis().text, .columns = {}};
-    source.require_distinct_names();
-    for (const Source::Column& column : source.columns()) text.columns.push_back(column.name);
-    if (!plan.as_of.empty()) {
-        const Source::Column& as_of = source.columns()[static_cast<size_t>(source.column(plan.as_of))];
-        text.as_of = require_time(as_of);
-    }
-    read_tables(plan, source, text.as_of, context);
-    const Buffer<char> sql = feature_sql(plan, text, is_reserved, context);
-    return {sql.data(), sql.size()};
-}
 
 void select_features(Plan& plan, const SelectionRequest& request, RunContext& context) {
     FeatureSelection(plan, request, context).run();

@@ -1,4 +1,4 @@
-// Which of the candidates for features are worth to be kept.
+// Which of the candidates for features are worth keeping.
 #pragma once
 
 #include "core/features/features_options.hpp"
@@ -13,13 +13,6 @@ struct SelectionRequest {
     std::optional<std::string> holdout;
     const features::Options& options;
 };
-
-// Returns the type of a column of times. Error wrong_type for any other.
-features::TimeType require_time(const Source::Column& as_of);
-
-// Returns the SQL of a plan's features over a source. Errors as of features::feature_sql and read_tables;
-// undefined_column and wrong_type where the source lacks a column that the plan needs.
-std::string feature_sql_over(features::Plan plan, const Source& source, RunContext& context);
 
 // Keeps the features by which boosted trees predict the target of a sample, those of the greatest gain first, and says
 // what each was worth.

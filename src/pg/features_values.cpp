@@ -13,7 +13,7 @@ using namespace features;
 namespace {
 
 constexpr size_t max_value_bytes = 200; // of a text that has features of its own
-constexpr size_t max_wholes = 8;        // columns that one is compared with
+constexpr size_t max_totals = 8;        // columns that one is compared with
 constexpr size_t max_selected = 1000;   // expressions in one SELECT
 
 // A column of numbers, and what they are between.
@@ -55,7 +55,7 @@ class TableValues {
         const std::vector<NumberColumn> columns = number_columns();
         for (const NumberColumn& column : columns)
             if (column.holds_years) values.years.insert(column.name);
-        find_wholes(columns, values.wholes);
+        find_totals(columns, values.totals);
         return values;
     }
 
@@ -88,7 +88,7 @@ class TableValues {
     }
 
     // Finds of each column those that it is a part of, the one of the least maximum first.
-    void find_wholes(std::vector<NumberColumn> columns, std::map<std::string, std::vector<std::string>>& wholes) const {
+    void find_totals(std::vector<NumberColumn> columns, std::map<std::string, std::vector<std::string>>& totals) const {
         std::erase_if(columns, [](const NumberColumn& column) {
             return column.holds_years || column.min < 0 || column.max == 0;
         });
@@ -98,24 +98,24 @@ class TableValues {
         std::vector<std::string> conditions;
         for (size_t part = 0; part < columns.size(); part++) {
             size_t compared = 0;
-            for (size_t whole = 0; whole < columns.size() && compared < max_wholes; whole++) {
-                if (whole == part || columns[whole].max < columns[part].max) continue;
+            for (size_t total = 0; total < columns.size() && compared < max_totals; total++) {
+                if (total == part || columns[total].max < columns[part].max) continue;
                 compared++;
-                pairs.emplace_back(columns[part].name, columns[whole].name);
-                conditions.push_back(is_part(quoted(columns[part].name), quoted(columns[whole].name)));
+                pairs.emplace_back(columns[part].name, columns[total].name);
+                conditions.push_back(is_part(quoted(columns[part].name), quoted(columns[total].name)));
             }
         }
         const std::vector<std::string> found = select(conditions);
         for (size_t i = 0; i < pairs.size(); i++)
-            if (found[i] == "true") wholes[pairs[i].first].push_back(pairs[i].second);
+            if (found[i] == "true") totals[pairs[i].first].push_back(pairs[i].second);
     }
 
-    // A part is never more than its whole, all of it in some row, and less in another. Both are known in half of its
+    // A part is never more than its total, all of it in some row, and less in another. Both are known in half of its
     // rows or more.
-    static std::string is_part(const std::string& part, const std::string& whole) {
-        const std::string both = ") FILTER (WHERE " + is_number(part) + " AND " + is_number(whole) + ")";
-        return "(bool_and(" + part + " <= " + whole + both + " AND bool_or(" + part + " < " + whole + both +
-               " AND bool_or(" + part + " = " + whole + " AND " + part + " > 0" + both + " AND 2 * count(*" + both +
+    static std::string is_part(const std::string& part, const std::string& total) {
+        const std::string both = ") FILTER (WHERE " + is_number(part) + " AND " + is_number(total) + ")";
+        return "(bool_and(" + part + " <= " + total + both + " AND bool_or(" + part + " < " + total + both +
+               " AND bool_or(" + part + " = " + total + " AND " + part + " > 0" + both + " AND 2 * count(*" + both +
                " >= count(" + part + "))::text";
     }
 

@@ -240,9 +240,9 @@ double earlier(double time, const Interval& gap, const std::string& column) {
 }
 
 // Reads the argument gap: how long before what a fold scores its training ends.
-Divider read_divider(const Call& call, const TrainingRequest& request) {
-    Divider divider{request.division()};
-    if (call.named.is_null("gap")) return divider;
+DivisionRule read_rule(const Call& call, const TrainingRequest& request) {
+    DivisionRule rule{request.division()};
+    if (call.named.is_null("gap")) return rule;
     if (!request.order_by)
         throw Error(ErrorCode::invalid_argument, "gap needs an order_by", "It is a time between training and scoring.",
                     "Name a column of times in order_by.");
@@ -255,22 +255,22 @@ Divider read_divider(const Call& call, const TrainingRequest& request) {
             throw Error(ErrorCode::wrong_type,
                         format("gap is of days or months, order_by \"%s\" is a number", column.name.c_str()), "",
                         "Give its length as a number, as gap => '12'.");
-        divider.train_end = [=](double first) { return first - static_cast<double>(gap.time) / 1e6; };
+        rule.train_end = [=](double first) { return first - static_cast<double>(gap.time) / 1e6; };
     } else if (column.number == NumberKind::date && gap.month == 0 && gap.day == 0 && gap.time != 0 &&
                gap.time < USECS_PER_DAY)
         throw Error(ErrorCode::invalid_argument,
                     format("gap is less than a day, and order_by \"%s\" is a date", column.name.c_str()), "",
                     "Give it with its unit, as gap => '90 days'.");
     else
-        divider.train_end = [gap, name = column.name](double first) { return earlier(first, gap, name); };
-    return divider;
+        rule.train_end = [gap, name = column.name](double first) { return earlier(first, gap, name); };
+    return rule;
 }
 
 std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, const Call& call,
-                                        const TrainingRequest& request, const Divider& divider, RunContext& context) {
+                                        const TrainingRequest& request, const DivisionRule& rule, RunContext& context) {
     return std::make_unique<Folds>(assign_folds(dataset, contents, call.options.folds,
                                                 static_cast<uint64_t>(call.options.seed), context,
-                                                request.holdout.value_or(""), divider));
+                                                request.holdout.value_or(""), rule));
 }
 
 // Reads the tables once, with the contents of the target's rows, which folds go by.
@@ -343,7 +343,7 @@ void notice_lone_labels(const LoneLabels& lone, bool are_ordered) {
 
 Contest boosted_contest(const Call& call, const Space& space, RunContext& context) {
     BoostRequest request = read_boost_request(call.arguments, boosting::boost_fit_defaults());
-    const Divider divider = read_divider(call, request);
+    const DivisionRule rule = read_rule(call, request);
     TrainingJoin training = read_rows(request, one_row_each_or_unit, context);
     boosting::Options options = request.options;
     read_target(training, request, options, context);
@@ -356,7 +356,7 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     relational::JoinRows held = hold_rows(training, choice, options, context).first;
     const Buffer<uint64_t> contents = take_contents(training);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
-    Contest contest{request, make_folds(dataset, contents, call, request, divider, context), nullptr,
+    Contest contest{request, make_folds(dataset, contents, call, request, rule, context), nullptr,
                     boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
     notice_lone_labels(check_labels(dataset, *contest.folds, *options.metric, context), request.order_by.has_value());
     auto scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
@@ -374,7 +374,7 @@ GpMetric gp_metric_of(const NamedArguments& arguments) {
 
 Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     const TrainingRequest request = read_training_request(call.arguments);
-    const Divider divider = read_divider(call, request);
+    const DivisionRule rule = read_rule(call, request);
     gp::Options options;
     call.arguments.read(gp::options_table, options);
     const std::optional<std::string> exemplars = read_exemplar_source(call.arguments, options);
@@ -384,7 +384,7 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     const Buffer<uint64_t> contents = take_contents(training);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
     Reservation given = read_exemplars(exemplars, dataset, options, context);
-    Contest contest{request, make_folds(dataset, contents, call, request, divider, context), nullptr,
+    Contest contest{request, make_folds(dataset, contents, call, request, rule, context), nullptr,
                     gp_metric_names[static_cast<size_t>(metric)], std::move(given)};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,
                                                 space.trials(gp::options_table, options), metric, context);

@@ -276,9 +276,9 @@ class PlainSql:
         return f"CASE WHEN {' AND '.join(conditions)} THEN {value} END" if conditions else value
 
     def column(self, feature):
-        column, whole = (f"{name(feature['relation'])}.{name(feature.get(which) or '')}" for which in ("column", "whole"))
-        share = f"CASE WHEN {column} BETWEEN 0 AND {whole} THEN {column}::float8 / nullif({whole}, 0) END"
-        return share if "whole" in feature else column
+        column, total = (f"{name(feature['relation'])}.{name(feature.get(which) or '')}" for which in ("column", "total"))
+        share = f"CASE WHEN {column} BETWEEN 0 AND {total} THEN {column}::float8 / nullif({total}, 0) END"
+        return share if "total" in feature else column
 
     def aggregate(self, feature, rows):
         at, relation = self.time_of_rows(rows), feature["relation"]

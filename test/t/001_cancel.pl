@@ -178,6 +178,7 @@ my @places = (
 	[ 'a factorized aggregate', 'aggregating a join', 0.05, 'SELECT count(*), sum(x.k * few.k) FROM (SELECT k FROM wide, generate_series(1, 40) OFFSET 0) AS x JOIN few USING (k)' ],
 	[ 'a factorized aggregate over a cycle', undef, 0.5, 'SELECT count(*) FROM edges AS x JOIN edges AS y ON x.b = y.a JOIN edges AS z ON y.b = z.a AND z.b = x.a' ],
 	[ 'counting texts for features', 'counting texts', 0.3, q{SELECT btml.relational_features('ask', as_of => 'as_of', relations => '{"more": {"table": "more_events", "key": {"thing": "thing"}}}')} ],
+	[ 'comparing numbers for features', 'comparing numbers', 0.3, q{SELECT btml.relational_features('ask', as_of => 'as_of', relations => '{"more": {"table": "more_events", "key": {"thing": "thing"}, "columns": ["a", "n"]}}')} ],
 	[ 'checking rows for features', 'checking rows', 0.2, q{SELECT btml.relational_features('SELECT ask.* FROM ask, generate_series(1, 2000) OFFSET 0', as_of => 'as_of')} ],
 	[ 'features of a sample', 'reading tables', 0.1, q{SELECT btml.relational_features('ask', target => 'y', as_of => 'as_of')} ],
 	[ 'choosing features', 'growing trees', 0.2, q{SELECT btml.relational_features('ask', target => 'y', as_of => 'as_of')} ],

@@ -100,8 +100,8 @@ class CandidateSearch {
             add_feature(feature);
         }
         feature.aggregate = Aggregate::value;
-        feature.whole = whole_of(feature);
-        if (!feature.whole.empty()) add_feature(feature);
+        feature.total = total_of(feature);
+        if (!feature.total.empty()) add_feature(feature);
     }
 
     static Definition feature_of(int relation, const std::string& column, ColumnType type) {
@@ -116,14 +116,14 @@ class CandidateSearch {
     }
 
     // The column that a number is a part of, of those that features are made of; empty: none.
-    std::string whole_of(const Definition& feature) const {
+    std::string total_of(const Definition& feature) const {
         const NumberValues numbers = numbers_of(feature.relation);
-        const auto wholes = numbers.wholes.find(feature.column);
-        if (wholes == numbers.wholes.end()) return {};
-        const auto whole = std::find_if(wholes->second.begin(), wholes->second.end(), [&](const std::string& column) {
+        const auto totals = numbers.totals.find(feature.column);
+        if (totals == numbers.totals.end()) return {};
+        const auto total = std::find_if(totals->second.begin(), totals->second.end(), [&](const std::string& column) {
             return is_wanted(feature.relation, column) && !has_column(plan_.at(feature.relation).key, column);
         });
-        return whole == wholes->second.end() ? std::string() : *whole;
+        return total == totals->second.end() ? std::string() : *total;
     }
 
     bool is_wanted(int relation, const std::string& column) const {
@@ -146,8 +146,8 @@ class CandidateSearch {
     void add_of_number(Definition feature) {
         add_each(feature);
         if (plan_.rows_of(feature.relation) != feature.relation) return;
-        feature.whole = whole_of(feature);
-        if (feature.whole.empty()) return;
+        feature.total = total_of(feature);
+        if (feature.total.empty()) return;
         add_each(feature, {Aggregate::mean, Aggregate::sum, Aggregate::max, Aggregate::last});
     }
 
@@ -202,7 +202,7 @@ class CandidateSearch {
     void add_feature(Definition feature) {
         std::string end;
         if (!feature.column.empty()) end += "_" + feature.column;
-        if (!feature.whole.empty()) end += "_per_" + feature.whole;
+        if (!feature.total.empty()) end += "_per_" + feature.total;
         if (feature.aggregate != Aggregate::value) end += std::string("_") + facts_of(feature.aggregate).name;
         if (!feature.value.empty()) end += "_" + plain(feature.value);
         const std::string label = feature.window.empty() ? "" : "_" + window_label(feature.window);

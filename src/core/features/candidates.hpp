@@ -64,7 +64,7 @@ struct TextValues {
 struct NumberValues {
     std::set<std::string> years = {}; // columns whose values are years of our time
     // By column: those that it is a part of in every row, the one of the least maximum first.
-    std::map<std::string, std::vector<std::string>> wholes = {};
+    std::map<std::string, std::vector<std::string>> totals = {};
 };
 
 struct CandidateRequest {

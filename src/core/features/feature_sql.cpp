@@ -135,15 +135,15 @@ class FeatureQuery {
     // hold it.
     std::string column_of(const Definition& feature) const {
         const std::string of = column(feature.relation, feature.column);
-        if (feature.whole.empty()) return of;
-        const std::string whole = column(feature.relation, feature.whole);
-        return "CASE WHEN " + of + " = 0 AND " + whole + " > 0 THEN 0 WHEN " + of + " BETWEEN 1e-150 AND " + whole +
-               " AND " + whole + " <= 1e150 THEN " + of + "::float8 / " + whole + "::float8 END";
+        if (feature.total.empty()) return of;
+        const std::string total = column(feature.relation, feature.total);
+        return "CASE WHEN " + of + " = 0 AND " + total + " > 0 THEN 0 WHEN " + of + " BETWEEN 1e-150 AND " + total +
+               " AND " + total + " <= 1e150 THEN " + of + "::float8 / " + total + "::float8 END";
     }
 
     // A number that a float8 may not hold is 0 or infinite where it is too small or too great.
     static std::string within_float8(const Definition& feature, const std::string& number) {
-        if (!feature.is_unbounded || !feature.whole.empty()) return number;
+        if (!feature.is_unbounded || !feature.total.empty()) return number;
         const std::string size = "pg_catalog.abs(" + number + ")";
         return "CASE WHEN " + size + " < 2.5e-324 THEN 0 WHEN " + size + " < 1.7976931348623158e308 THEN " + number +
                " ELSE pg_catalog.sign(" + number + ") * 'Infinity'::float8 END";
@@ -215,7 +215,11 @@ class FeatureQuery {
         return known(by.of, "CASE WHEN " + known_all + " THEN pg_catalog.jsonb_build_array(" + values + ")::text END");
     }
 
-    // The value that a key's column is compared with, by the collation of the column.
+    // Returns one side of a key, as the type that both are compared as.
+    static std::string typed(const KeyPair& pair, const std::string& value) {
+        return pair.compared_as.empty() ? value : value + "::" + pair.compared_as;
+    }
+    // Returns the value that a key's column is compared with, by the collation of the column.
     static std::string collated(const KeyPair& pair, const std::string& value) {
         return pair.collation.empty() ? value : value + " COLLATE " + pair.collation;
     }
@@ -312,23 +316,28 @@ class FeatureQuery {
         std::string from = "prediction"; // what has the values
     };
 
+    static void add_value(Key& key, const KeyPair& pair, const std::string& value) {
+        key.values.push_back(collated(pair, typed(pair, value)));
+    }
+
     Key key_of(int first) {
         const Relation& by = plan_.at(first);
         Key key;
-        for (const KeyPair& pair : by.key) key.columns.push_back(column(first, pair.column));
+        for (const KeyPair& pair : by.key) key.columns.push_back(typed(pair, column(first, pair.column)));
         if (by.last) {
             const int rows = plan_.rows_of(by.of);
             const size_t number = number_in(rows_[static_cast<size_t>(rows)].texts, last_key(by));
             for (size_t i = 0; i < by.key.size(); i++)
-                key.values.push_back(collated(by.key[i], format("(%s.t[%zu]::jsonb ->> %zu)::%s", name_of(rows).c_str(),
-                                                                number, i, by.key[i].of_type.c_str())));
+                add_value(key, by.key[i],
+                          format("(%s.t[%zu]::jsonb ->> %zu)::%s", name_of(rows).c_str(), number, i,
+                                 by.key[i].of_type.c_str()));
             key.from = std::string("prediction JOIN ") + name_of(rows) + " USING (" + row_column + ")";
             return key;
         }
         for (const KeyPair& pair : by.key)
-            key.values.push_back(collated(
-                pair, "prediction." + (by.of == source_number ? name(pair.of_column)
-                                                              : looked_up(by.of, column(by.of, pair.of_column)))));
+            add_value(key, pair,
+                      "prediction." + (by.of == source_number ? name(pair.of_column)
+                                                              : looked_up(by.of, column(by.of, pair.of_column))));
         return key;
     }
 

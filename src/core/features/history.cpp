@@ -15,8 +15,8 @@ constexpr int max_place = 10'000; // columns and windows are fewer, as a SELECT 
 
 [[noreturn]] void refuse_request(std::string_view text) {
     std::vector<std::string> names;
-    for (const AggregateFacts& facts : aggregates)
-        if (facts.words[0] != '\0') names.emplace_back(facts.name);
+    for (size_t i = 0; i < std::size(aggregates); i++)
+        if (!is_of_one_row(static_cast<Aggregate>(i))) names.emplace_back(aggregates[i].name);
     throw Error(
         ErrorCode::invalid_argument, format("invalid feature \"%.*s\"", static_cast<int>(text.size()), text.data()),
         "It is an aggregate, the number of a column, 0 for none, and the number of a window, as in \"mean 2 1\".",

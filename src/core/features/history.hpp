@@ -34,13 +34,12 @@ struct RowSums {
 
 class History {
   public:
-    // Errors invalid_argument for aggregates that no column of numbers has.
     History(std::vector<Request> requests, MemoryBudget& memory);
 
     // Forgets the rows: another thing comes.
     void clear();
-    // Adds a row, no earlier than those before it. Of rows of one time, a column's greatest value is its last: its time
-    // in microseconds, min_time for one that is always past, and its numbers, NULL and NaN for what is missing. Error
+    // Adds a row, no earlier than those before it. time: in microseconds, min_time for a row that is always past.
+    // numbers: NULL and NaN for what is missing. Of rows of one time a column's greatest value is its last. Error
     // invalid_argument for another number of numbers than before.
     void add(int64_t time, std::span<const double> numbers);
     // Computes the features as of a time from all rows so far. since: of each window, the time at which it begins; rows
@@ -50,7 +49,6 @@ class History {
 
     size_t feature_count() const { return requests_.size(); }
     uint64_t rows() const { return times_.size(); }
-    int64_t last_time() const { return times_[times_.size() - 1]; }
 
     static constexpr int64_t min_time = std::numeric_limits<int64_t>::min();
 
@@ -73,6 +71,7 @@ class History {
     void make_columns(size_t count);
     void settle();
     void append(int64_t time, const double* numbers);
+    int64_t last_time() const { return times_[times_.size() - 1]; }
     double days(int64_t time) const;
     RowSums sums_of_rows(const Column& column, size_t begin, size_t end) const;
     RowSums sums(const Column& column, size_t begin, size_t end) const;

@@ -73,9 +73,9 @@ void check_feature(const Plan& plan, const Definition& feature) {
     if (!of_rows && (facts.types & type_bit(feature.type)) == 0)
         fail(format("is a %s of type \"%s\"", facts.name, column_type_names[static_cast<size_t>(feature.type)]));
     check_value(feature);
-    if (!feature.whole.empty() && (feature.type != ColumnType::number || feature.aggregate == Aggregate::distinct ||
-                                   feature.aggregate == Aggregate::years_since))
-        fail("is of a part of a whole, and no number");
+    const bool takes_total = !of_rows && feature.type == ColumnType::number &&
+                             feature.aggregate != Aggregate::distinct && feature.aggregate != Aggregate::years_since;
+    if (!takes_total && !feature.total.empty()) fail("has a \"total\" that it has no use for");
     if (rows == source_number) return;
     const bool has_time = plan.has_time(rows);
     if (!feature.window.empty() && (!facts.windowed || !has_time || plan.as_of.empty())) fail("cannot have a window");
@@ -198,8 +198,8 @@ class PlanReader {
                 feature.window = string_or_null();
             else if (key == "value")
                 feature.value = string_or_null();
-            else if (key == "whole")
-                feature.whole = string_or_null();
+            else if (key == "total")
+                feature.total = string_or_null();
             else if (key == "gain")
                 feature.gain = read_gain();
             else if (key == "definition")
@@ -294,7 +294,7 @@ class PlanWriter {
         add("column", feature.column);
         if (!feature.column.empty()) add("type", column_type_names[static_cast<size_t>(feature.type)]);
         if (!feature.value.empty()) add("value", feature.value);
-        if (!feature.whole.empty()) add("whole", feature.whole);
+        if (!feature.total.empty()) add("total", feature.total);
         if (feature.gain) text_ << "\"gain\": " << *feature.gain << ", ";
         add("window", feature.window);
         text_ << "\"name\": ";
@@ -344,7 +344,7 @@ std::string Plan::words(const Definition& feature) const {
     else
         words += feature.column.empty()
                      ? relation.name
-                     : feature.column + (feature.whole.empty() ? "" : " / " + feature.whole) + " of " + relation.name;
+                     : feature.column + (feature.total.empty() ? "" : " / " + feature.total) + " of " + relation.name;
     if (feature.aggregate == Aggregate::value && feature.type == ColumnType::time) words = "days since " + words;
     if (rows != source_number && rows != feature.relation && feature.aggregate != Aggregate::matches)
         words += " of " + at(rows).name;

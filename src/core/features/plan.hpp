@@ -26,11 +26,11 @@ inline constexpr size_t max_name_bytes = 63;
 // A column of a relation, and the column that it equals: of the relation it is reached from, or of the source.
 struct KeyPair {
     std::string column, of_column;
-    // What the catalogue says, which is not kept: the type of of_column, in SQL, and whether that is a time; the
-    // collation that the two are compared by where theirs differ.
+    // What the catalogue says, which is not kept: the type of of_column, in SQL, and whether that is a time; the type
+    // and the collation that the two are compared by where theirs differ.
     std::string of_type = "text";
     bool of_is_time = false;
-    std::string collation = {};
+    std::string compared_as = {}, collation = {};
 };
 
 struct Relation {
@@ -51,7 +51,7 @@ struct Definition {
     ColumnType type = ColumnType::number;
     std::string window = {}; // an interval, empty: all rows
     std::string value = {};  // what share and matches compare with
-    std::string whole = {};  // a column that the column's values are parts of; empty: they are taken as they are
+    std::string total = {};  // a column that the column's values are parts of; empty: they are taken as they are
     std::optional<double> gain = {};
     bool is_unbounded = false; // a number that a float8 may not hold, as the catalogue says; not kept
 };

@@ -40,14 +40,9 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
     });
 }
 
-// What errors call the column of folds, as in: group_by "customer".
-std::string called(const Dataset& dataset, const Divider& divider) {
-    return format("%s \"%s\"", division_names[static_cast<size_t>(divider.division)], dataset.divider->name.c_str());
-}
-
-// Refuses values of the column that rows which count cannot be ordered or grouped by.
-void check_values(const Dataset& dataset, const Divider& divider, RunContext& context) {
-    const std::string name = called(dataset, divider);
+// Refuses a row that counts and has no value to be ordered or grouped by.
+void check_values(const Dataset& dataset, const DivisionRule& rule, RunContext& context) {
+    const std::string name = called_column(rule.division, dataset.divider->name);
     const FeatureColumn& column = *dataset.divider;
     const RowIds ids = dataset.ids_of(column), target_ids = dataset.target_ids();
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
@@ -61,7 +56,7 @@ void check_values(const Dataset& dataset, const Divider& divider, RunContext& co
 
 // A row of the target's table that were trained on and scored in one fold, or withheld in some rows of the join and not
 // in others, would tell its own target.
-void check_whole(const Dataset& dataset, const std::string& holdout, const Divider& divider, const Folds& folds,
+void check_whole(const Dataset& dataset, const std::string& holdout, const DivisionRule& rule, const Folds& folds,
                  RunContext& context) {
     const RowIds ids = dataset.target_ids();
     if (!ids) return;
@@ -80,9 +75,10 @@ void check_whole(const Dataset& dataset, const std::string& holdout, const Divid
         if (is_withheld != (folds.of_row[first] == Folds::withheld))
             refuse_cut(holdout, "rows that are held out and in others");
         if (column && !is_withheld && differ(column_ids[row], column_ids[first]))
-            refuse_cut(called(dataset, divider), divider.division == Division::order_by   ? "rows of different values"
-                                                 : divider.division == Division::group_by ? "rows of different groups"
-                                                                                          : "rows of different folds");
+            refuse_cut(called_column(rule.division, dataset.divider->name),
+                       rule.division == Division::order_by   ? "rows of different values"
+                       : rule.division == Division::group_by ? "rows of different groups"
+                                                             : "rows of different folds");
     });
 }
 
@@ -161,7 +157,7 @@ void deal(const Dataset& dataset, const Units& units, size_t count, Folds& folds
 }
 
 // Returns the first value of each fold.
-std::vector<double> first_values(const Dataset& dataset, size_t count, const Divider& divider, const Folds& folds,
+std::vector<double> first_values(const Dataset& dataset, size_t count, const DivisionRule& rule, const Folds& folds,
                                  RunContext& context) {
     const FeatureColumn& column = *dataset.divider;
     const RowIds ids = dataset.ids_of(column);
@@ -170,7 +166,8 @@ std::vector<double> first_values(const Dataset& dataset, size_t count, const Div
     const OrderedValues values(column.numbers, rows, context);
     if (values.size() < count + 1)
         throw Error(ErrorCode::invalid_argument,
-                    format("%s has %zu value%s, %zu folds need %zu", called(dataset, divider).c_str(), values.size(),
+                    format("%s has %zu value%s, %zu folds need %zu",
+                           called_column(rule.division, dataset.divider->name).c_str(), values.size(),
                            values.size() == 1 ? "" : "s", count, count + 1),
                     "Rows of one value stay together, and those before the first fold are trained on alone.",
                     "Ask for fewer folds.");
@@ -181,10 +178,10 @@ std::vector<double> first_values(const Dataset& dataset, size_t count, const Div
 }
 
 // Makes folds that follow each other.
-void cut_in_order(const Dataset& dataset, size_t count, const Divider& divider, Folds& folds, RunContext& context) {
-    const std::vector<double> first = first_values(dataset, count, divider, folds, context);
+void cut_in_order(const Dataset& dataset, size_t count, const DivisionRule& rule, Folds& folds, RunContext& context) {
+    const std::vector<double> first = first_values(dataset, count, rule, folds, context);
     std::vector<double> train_end = first;
-    if (divider.train_end) std::transform(first.begin(), first.end(), train_end.begin(), divider.train_end);
+    if (rule.train_end) std::transform(first.begin(), first.end(), train_end.begin(), rule.train_end);
     // A month before the 31st is no later than one before the 30th, but may be earlier in the day.
     for (size_t i = train_end.size(); i-- > 1;) train_end[i - 1] = std::min(train_end[i - 1], train_end[i]);
     Buffer<uint16_t>& trains_from = folds.trains_from.emplace(context.memory(), what, dataset.rows);
@@ -286,6 +283,10 @@ void refuse_cut(const std::string& column, const char* parts) {
                 "Name a column that is the same wherever a row of that table is.");
 }
 
+std::string called_column(Division division, const std::string& column) {
+    return format("%s \"%s\"", division_names[static_cast<size_t>(division)], column.c_str());
+}
+
 void refuse_no_group(const std::string& column) {
     throw Error(ErrorCode::null_value, column + " is NULL in a row", "",
                 "Leave such rows out, or give them groups with coalesce().");
@@ -299,17 +300,17 @@ void check_fold_count(const std::string& column, size_t values) {
 }
 
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
-                   RunContext& context, const std::string& holdout, const Divider& divider) {
+                   RunContext& context, const std::string& holdout, const DivisionRule& rule) {
     Folds folds{{}, {}, 0, 0, Buffer<uint16_t>(context.memory(), what, dataset.rows)};
     const std::string held = holdout.empty() ? "holdout" : "holdout \"" + holdout + '"';
     withhold(dataset, held, folds.of_row, context);
-    if (divider.division != Division::fold) check_values(dataset, divider, context);
-    check_whole(dataset, held, divider, folds, context);
-    const bool is_ordered = divider.division == Division::order_by;
+    if (rule.division != Division::fold) check_values(dataset, rule, context);
+    check_whole(dataset, held, rule, folds, context);
+    const bool is_ordered = rule.division == Division::order_by;
     if (is_ordered) {
-        cut_in_order(dataset, static_cast<size_t>(count), divider, folds, context);
+        cut_in_order(dataset, static_cast<size_t>(count), rule, folds, context);
         check_gap(dataset, folds, context);
-    } else if (dataset.divider && divider.division == Division::fold) {
+    } else if (dataset.divider && rule.division == Division::fold) {
         read_column(dataset, folds, context);
     } else {
         deal(dataset, Units(dataset, contents, seed), static_cast<size_t>(count), folds, context);

@@ -51,7 +51,9 @@ void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunCo
     });
 }
 
-// Throws null_value; column: what it is called, as in: group_by "customer".
+// Returns what errors call the divider, as in: group_by "customer".
+std::string called_column(Division division, const std::string& column);
+// Throws null_value; column: as of called_column.
 [[noreturn]] void refuse_no_group(const std::string& column);
 // Throws invalid_argument for a row of the target's table that has parts of both kinds, as in: rows of different folds.
 [[noreturn]] void refuse_cut(const std::string& column, const char* parts);
@@ -59,7 +61,7 @@ void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunCo
 void check_fold_count(const std::string& column, size_t values);
 
 // How the column dataset.divider divides rows.
-struct Divider {
+struct DivisionRule {
     Division division = Division::fold;
     // Of order_by: where the first value that a fold scores is `first`, rows of values below train_end(first) ≤ first
     // are trained on. It never falls as `first` grows. Empty: all rows before are.
@@ -80,7 +82,7 @@ struct Divider {
 // are all withheld, and for a fold that leaves nothing to train on; null_value and out_of_range for what cannot be
 // ordered or grouped; limit_exceeded for more than max_folds.
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
-                   RunContext& context, const std::string& holdout = "", const Divider& divider = {});
+                   RunContext& context, const std::string& holdout = "", const DivisionRule& rule = {});
 
 using LoneLabels = std::vector<std::pair<std::string, std::string>>; // labels with their folds
 

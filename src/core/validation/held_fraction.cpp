@@ -70,14 +70,10 @@ void check_whole_targets(const Join& join, const DatasetPlan& plan, int table, c
                 "One is trained on, and one is held out. Rows without a target or of weight 0 do not count.");
 }
 
-std::string called_column(Division division, const DataColumn& column) {
-    return format("%s \"%s\"", division_names[static_cast<size_t>(division)], column.name.c_str());
-}
-
 // Returns 1 for the rows of the last values, 0 for the others.
 Buffer<double> last_rows(const Join& join, const DatasetPlan& plan, double fraction, RunContext& context) {
     const DataColumn& column = column_at(join, plan.divider->place);
-    const std::string name = called_column(Division::order_by, column);
+    const std::string name = called_column(Division::order_by, column.name);
     const Buffer<double>& numbers = column.numbers;
     const Buffer<uint64_t> used = used_rows(join, plan, plan.divider->place.table, context);
     context.for_each(numbers.size(), 1, [&](uint64_t row) {
@@ -191,7 +187,7 @@ Buffer<double> groups_of(const Join& join, const DatasetPlan& plan, const HeldFr
     const Buffer<uint64_t> used = used_rows(join, plan, place.table, context);
     if (!is_query)
         context.for_each(column.codes.size(), 1, [&](uint64_t row) {
-            if (used[row] > 0 && !column.has_value(row)) refuse_no_group(called_column(held.division, column));
+            if (used[row] > 0 && !column.has_value(row)) refuse_no_group(called_column(held.division, column.name));
         });
     return whole_groups(hashes_of(column, held.seed, context), used, held.fraction, name, context);
 }
@@ -206,7 +202,7 @@ void hold_out(Join& join, DatasetPlan& plan, const HeldFraction& held, RunContex
     const int table = plan.divider ? plan.divider->place.table : plan.target.table;
     if (plan.divider)
         check_whole_targets(join, plan, table, flags,
-                            called_column(held.division, column_at(join, plan.divider->place)), context);
+                            called_column(held.division, column_at(join, plan.divider->place).name), context);
     std::vector<DataColumn>& columns = join.tables()[table].columns;
     plan.holdout = ColumnRef{table, static_cast<int>(columns.size())};
     columns.push_back({"holdout_fraction",

@@ -24,12 +24,13 @@ bool has_distributed_table(const std::vector<CitusTable>& tables);
 // PostgreSQL's own, and those of Citus for what it cannot plan.
 bool has_distributed_subplan(Query* query);
 
+// Takes a row; returns false when it has enough.
+using TakeRow = std::function<bool(const Datum* values, const bool* nulls)>;
+
 // Plans and runs the query as run_query, with one connection to each server, which a transaction's queries then have in
 // common; what Citus makes of the query has literals as its servers read them.
-// Calls take(values, nulls) for each row, which returns false when it has enough.
-using TakeRow = std::function<bool(const Datum* values, const bool* nulls)>;
 void run_over_shards(const std::string& sql, RunContext& context, const TakeRow& take);
-// query: of the SQL, with what the SQL does not say.
+// query: the parsed SQL, with addresses of rows put in.
 void run_over_shards(const Query* query, const std::string& sql, RunContext& context, const TakeRow& take);
 
 } // namespace btml::pg

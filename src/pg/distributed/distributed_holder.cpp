@@ -118,9 +118,9 @@ void take_booleans(const Buffer<double>& from, FeatureColumn& to, RunContext& co
 }
 
 // Which row of the target's table each of the rows repeats.
-class TargetRows {
+class RepeatedRows {
   public:
-    explicit TargetRows(MemoryBudget& budget)
+    explicit RepeatedRows(MemoryBudget& budget)
         : budget_(budget), addresses_(budget), rows_(budget, "rows of a fit"), repeats_(budget, "rows of a target") {}
 
     // Says that the rows to come are of another table, whose addresses are its own.
@@ -293,7 +293,7 @@ class HeldFit {
 
     // Shares weights, if that is asked for. Which rows are repeats need not be known after that.
     void share_weights(Dataset& dataset, const HeldCounts& all, RunContext& context) {
-        const TargetRows rows = std::move(*target_rows_);
+        const RepeatedRows rows = std::move(*target_rows_);
         target_rows_.reset();
         if (!plan_.shares_weights()) return;
         if (plan_.weight.empty()) dataset.weight = Buffer<double>(context.memory(), "weights", rows_, 1.0);
@@ -344,7 +344,7 @@ class HeldFit {
     int level_; // of the subtransaction that it ends with
     std::vector<Buffer<double>> numbers_;
     std::vector<TextColumn> texts_;
-    std::optional<TargetRows> target_rows_;
+    std::optional<RepeatedRows> target_rows_;
     uint64_t rows_ = 0, skipped_ = 0;
     uint64_t step_ = UINT64_MAX;
     std::unique_ptr<ResidentHolder> resident_; // last: it works on the rows

@@ -9,7 +9,7 @@ namespace btml::pg {
 // A query that has servers hold rows.
 struct LoadQuery {
     std::string sql;
-    std::optional<int> addressed; // the source's output whose row's address is put, as of put_row_address
+    std::optional<int> addressed; // the source's output whose row's address replaces NULL::tid
 };
 
 class FitTransport {

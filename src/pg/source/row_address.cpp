@@ -21,14 +21,14 @@ List* columns_of_one_entry(Query* query, const List* expressions) {
 }
 
 // Returns the same entry's column of this number, which outer joins make NULL as they do this one.
-Var* other_column(const Var* column, AttrNumber number) {
-    Var* const other = copy_of(column);
-    other->varattno = other->varattnosyn = number;
-    other->varnosyn = static_cast<Index>(other->varno);
-    other->vartype = TIDOID;
-    other->vartypmod = -1;
-    other->varcollid = InvalidOid;
-    return other;
+Var* tid_column(const Var* column, AttrNumber number) {
+    Var* const tid = copy_of(column);
+    tid->varattno = tid->varattnosyn = number;
+    tid->varnosyn = static_cast<Index>(tid->varno);
+    tid->vartype = TIDOID;
+    tid->vartypmod = -1;
+    tid->varcollid = InvalidOid;
+    return tid;
 }
 
 // Says whether each row of the query is one of the rows that it joins.
@@ -63,7 +63,7 @@ Node* row_address(Query* query, const List* expressions, Oid* table) {
     RangeTblEntry* const entry = rt_fetch(column->varno, query->rtable);
     if (entry->rtekind == RTE_RELATION) {
         *table = entry->relid;
-        return as_node(other_column(column, SelfItemPointerAttributeNumber));
+        return as_node(tid_column(column, SelfItemPointerAttributeNumber));
     }
     if (entry->rtekind != RTE_SUBQUERY || !is_plain(entry->subquery)) return nullptr;
     Query* const inner = entry->subquery;
@@ -71,7 +71,7 @@ Node* row_address(Query* query, const List* expressions, Oid* table) {
     for (const Var* const used : items<const Var>(columns))
         outputs = lappend(outputs, get_tle_by_resno(inner->targetList, used->varattno)->expr);
     Node* const address = row_address(inner, outputs, table);
-    return address ? as_node(other_column(column, add_output(entry, address))) : nullptr;
+    return address ? as_node(tid_column(column, add_output(entry, address))) : nullptr;
 }
 
 bool is_stand_in(const Node* node) {

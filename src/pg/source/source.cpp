@@ -53,6 +53,20 @@ void Source::require_distinct_names() const {
     for (const Column& candidate : columns_) find(candidate.name);
 }
 
+std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunContext& context) {
+    const Source source = Source::of_rows(sql);
+    const size_t columns = source.columns().size();
+    std::vector<TextRow> rows;
+    EachRow sink([&](const Datum* values, const bool* nulls) {
+        TextRow& row = rows.emplace_back(columns);
+        for (size_t i = 0; i < columns; i++)
+            if (!nulls[i]) row[i] = pg_call([=] { return bytes_of(values[i], TEXTOID); });
+        return true;
+    });
+    source.read_rows(sink, phase, context);
+    return rows;
+}
+
 void require_number(const Source::Column& column, const char* role, const char* detail, const std::string& or_else) {
     if (is_plain_number(column.number)) return;
     throw Error(ErrorCode::wrong_type,

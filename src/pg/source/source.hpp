@@ -94,6 +94,12 @@ class Source {
     std::vector<Column> columns_;
 };
 
+// The values of one row of a query, its texts by column; NULL as "".
+using TextRow = std::vector<std::string>;
+
+// Runs a query of ours, all of whose columns are texts, with the caller's rights. phase: what progress calls it.
+std::vector<TextRow> text_rows(const std::string& sql, const char* phase, RunContext& context);
+
 // Errors wrong_type, which call the column what `role` says. or_else: what else may be done of a column that is no
 // number, after the hint how to make one of it.
 void require_number(const Source::Column& column, const char* role, const char* detail = "",

@@ -36,7 +36,7 @@ struct Schema {
             return TextValues{.distinct = 2, .most_frequent = {"a", "b"}};
         };
         request.numbers = [](int, const std::string&) {
-            return NumberValues{.years = {"born"}, .wholes = {{"part", {"whole"}}}};
+            return NumberValues{.years = {"born"}, .totals = {{"part", {"whole"}}}};
         };
         add("task", {key("customer"), time_column("as_of")});
         request.tables[0].is_own = true;
@@ -323,6 +323,7 @@ TEST(Candidates, LabelWindows) {
 TEST(Candidates, KnowTheTimesOfRelations) {
     const auto with_times = [](std::vector<TableColumn> times) {
         Shop shop;
+        shop.request.windows = {"30 days", ""};
         std::vector<TableColumn>& columns = shop.request.tables[static_cast<size_t>(shop.call)].columns;
         columns = {key("customer"), number("minutes")};
         columns.insert(columns.end(), times.begin(), times.end());
@@ -369,6 +370,7 @@ TEST(Candidates, JoinThingsWithSeveralTimes) {
 
 TEST(Candidates, RefuseTimesOfAnotherKind) {
     Shop shop;
+    shop.request.windows = {"30 days", ""};
     shop.request.as_of_type = TimeType::timestamptz;
     for (const Relation& relation : shop.plan().relations) EXPECT_NE(relation.name, "call");
     EXPECT_TRUE(has(shop.remarks.other_zones, "call"));

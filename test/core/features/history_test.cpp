@@ -242,6 +242,12 @@ TEST(ParseRequest, RefusesAllButItsForm) {
          {"", "mean", "mean 2", "mean 0 1", "mean -1 1", "count 1 1", "value 1 1", "mean 1 0", "mean 1 1 ", "mean  1 1",
           "mode 1 1", "mean 99999999999 1", "mean 2147483647 1", "count 0 10001", "mean 1 1x"})
         EXPECT_EQ(message_of([&] { parse_request(text); }), format("invalid feature \"%s\"", text));
+    const std::string hint = btml::test::caught([] { parse_request("mode 1 1"); }).hint;
+    for (const AggregateFacts& facts : aggregates) {
+        const std::string text = format("%s %d 1", facts.name, facts.types == 0 ? 0 : 1);
+        const bool is_taken = !btml::test::caught([&] { parse_request(text); }).thrown;
+        EXPECT_EQ(hint.find(format("\"%s\"", facts.name)) != std::string::npos, is_taken) << text;
+    }
 }
 
 } // namespace

@@ -47,6 +47,7 @@ void expect_same(const Plan& a, const Plan& b) {
         EXPECT_EQ(x.type, y.type);
         EXPECT_EQ(x.window, y.window);
         EXPECT_EQ(x.value, y.value);
+        EXPECT_EQ(x.total, y.total);
         EXPECT_EQ(x.gain, y.gain);
     }
 }
@@ -213,6 +214,29 @@ TEST(Plan, RefusesFeaturesByName) {
     EXPECT_EQ(fault(1, [](Definition& f) { f.aggregate = Aggregate::mean, f.column = "x", f.type = ColumnType::text; }),
               R"(Feature "calls" is a mean of type "text".)");
     EXPECT_EQ(fault(1, [](Definition& f) { f.value = "x"; }), R"(Feature "calls" has a value that it has no use for.)");
+    for (const char* const value : {"", "t", "TRUE"})
+        EXPECT_EQ(fault(1,
+                        [&](Definition& f) {
+                            f.aggregate = Aggregate::matches, f.column = "x", f.type = ColumnType::boolean,
+                            f.value = value;
+                        }),
+                  R"(Feature "calls" is of a truth value that is neither "true" nor "false".)");
+    EXPECT_EQ(fault(0, [](Definition& f) { f.total = "t"; }),
+              R"(Feature "where" has a "total" that it has no use for.)");
+    EXPECT_EQ(
+        fault(0,
+              [](Definition& f) { f.aggregate = Aggregate::years_since, f.type = ColumnType::number, f.total = "t"; }),
+        R"(Feature "where" has a "total" that it has no use for.)");
+    EXPECT_EQ(fault(1, [](Definition& f) { f.aggregate = Aggregate::distinct, f.column = "x", f.total = "t"; }),
+              R"(Feature "calls" has a "total" that it has no use for.)");
+    EXPECT_EQ(fault(1, [](Definition& f) { f.total = "t"; }),
+              R"(Feature "calls" has a "total" that it has no use for.)");
+    EXPECT_EQ(fault_after([](Plan& plan) {
+                  plan.as_of = "";
+                  plan.features[0].aggregate = Aggregate::years_since;
+                  plan.features[0].type = ColumnType::number;
+              }),
+              R"(Feature "where" needs an as_of.)");
     EXPECT_EQ(fault(1, [](Definition& f) { f.relation = 4; }), R"(Feature "calls" cannot have a window.)");
     EXPECT_EQ(fault(1, [](Definition& f) { f.aggregate = Aggregate::since_last; }),
               R"(Feature "calls" cannot have a window.)");

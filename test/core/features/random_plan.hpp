@@ -63,10 +63,9 @@ class RandomPlan {
         const bool compares = feature.aggregate == Aggregate::share || feature.aggregate == Aggregate::matches;
         if (compares && feature.type == ColumnType::text) feature.value = new_name_();
         if (feature.aggregate == Aggregate::matches && feature.type == ColumnType::boolean) feature.value = "false";
-        const bool has_whole = feature.type == ColumnType::number && !feature.column.empty() &&
-                               feature.aggregate != Aggregate::distinct &&
-                               feature.aggregate != Aggregate::years_since;
-        if (has_whole && below(2) == 0) feature.whole = new_name_();
+        const bool has_total = feature.type == ColumnType::number && !feature.column.empty() &&
+                               feature.aggregate != Aggregate::distinct && feature.aggregate != Aggregate::years_since;
+        if (has_total && below(2) == 0) feature.total = new_name_();
         if (facts.windowed && has_time && !plan_.as_of.empty() && below(2) == 0) feature.window = new_name_();
         if (below(2) == 0) feature.gain = below(1000) / 7.0;
         plan_.features.push_back(std::move(feature));

@@ -263,14 +263,14 @@ TEST(Folds, InOrderTrainOnWhatIsBeforeTheGap) {
         const OrderedCase of = ordered_case(seed);
         const auto count = 2 + static_cast<size_t>(seed % 6);
         const double gap = seed % 3 == 1 ? 0.5 * static_cast<double>(seed % 40) : 0;
-        const Divider divider{Division::order_by, [=](double first) { return first - gap; }};
+        const DivisionRule rule{Division::order_by, [=](double first) { return first - gap; }};
         std::map<double, size_t> values; // rows of each
         for (size_t row = 0; row < of.data.rows; row++)
             if (is_used(of.data, row)) values[of.value_of(row)]++;
         std::optional<Folds> folds;
         const auto error = caught([&] {
             folds = assign_folds(dataset_of(of, context), to_buffer<uint64_t>({}, context), static_cast<int>(count), 0,
-                                 context, "", divider);
+                                 context, "", rule);
         });
         if (values.size() < count + 1) {
             EXPECT_EQ(error.message, format("order_by \"at\" has %zu value%s, %zu folds need %zu", values.size(),
@@ -434,10 +434,10 @@ TEST(Folds, LeaveOutWhatWeighsNothing) {
     for (uint64_t seed = 0; seed < 60; seed++) {
         QuietContext context;
         OrderedCase of = ordered_case(2 * seed + 1); // with weights
-        const Divider divider{seed % 2 ? Division::order_by : Division::group_by, {}};
+        const DivisionRule rule{seed % 2 ? Division::order_by : Division::group_by, {}};
         const auto assigned = [&](bool is_odd) {
             Dataset dataset = to_dataset(of.data, context);
-            if (divider.division == Division::order_by) {
+            if (rule.division == Division::order_by) {
                 dataset = dataset_of(of, context);
             } else {
                 std::vector<uint32_t> codes;
@@ -458,7 +458,7 @@ TEST(Folds, LeaveOutWhatWeighsNothing) {
             }
             std::vector<int> of_row;
             const auto error = caught([&] {
-                const Folds folds = assign_folds(dataset, to_buffer<uint64_t>({}, context), 3, 0, context, "", divider);
+                const Folds folds = assign_folds(dataset, to_buffer<uint64_t>({}, context), 3, 0, context, "", rule);
                 for (size_t row = 0; row < of.data.rows; row++)
                     if (of.data.weight_of(row) > 0) of_row.push_back(folds.of_row[row]);
             });
