@@ -22,13 +22,13 @@ constexpr Option<Options> plan_options[] = {
         .given_if([](const Options& o) { return o.has_windows; })
         .only_with(an_as_of),
     option<&Options::max_depth>("max_depth", between(0, 5),
-                                "steps down to many rows on the way, and steps up in a row"),
+                                "the most steps down on a path, and the most steps up that follow each other"),
     option<&Options::max_features>("max_features", between(1, 1600),
                                    "how many features are kept where there is a target")
         .only_with(a_target),
     option<&Options::inclusive>("inclusive", "rows of the time `as_of` itself count as well").only_with(an_as_of),
-    argument<Options>("holdout", "a boolean output column", "rows that the gain is not computed from")
-        .null_means("the last fifth by `as_of`")
+    argument<Options>("holdout", "a boolean output column", "rows that do not choose features")
+        .null_means("the last fifth by `as_of`, else one row in five")
         .given_if([](const Options& o) { return o.has_holdout; })
         .only_with(a_target),
     option<&Options::seed>("seed", any_number(), "of the sample that features are chosen by").only_with(a_target),
