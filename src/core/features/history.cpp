@@ -249,7 +249,7 @@ int64_t History::marks_before(const Column& column, size_t row) {
 // Sums the windows of a column, each as what it has beyond the next shorter one, and that.
 void History::fill_windows(size_t c) {
     const Column& column = columns_[c];
-    std::vector<RowSums>& windows = windows_[c];
+    Buffer<RowSums>& windows = windows_[c];
     windows.resize(starts_.size());
     RowSums all;
     size_t end = times_.size();
@@ -264,7 +264,7 @@ void History::features(int64_t time, std::span<const int64_t> since, std::span<d
     settle();
     starts_.resize(since.size());
     by_start_.resize(since.size());
-    windows_.resize(columns_.size());
+    while (windows_.size() < columns_.size()) windows_.emplace_back(memory_, "sums of windows");
     for (size_t i = 0; i < since.size(); i++)
         starts_[i] = static_cast<size_t>(std::lower_bound(times_.begin(), times_.end(), since[i]) - times_.begin());
     std::iota(by_start_.begin(), by_start_.end(), size_t{0});

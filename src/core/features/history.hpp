@@ -93,8 +93,8 @@ class History {
     std::vector<double> sorted_; // one column of them
     size_t timeless_ = 0;        // number of rows that are always past, which come first
     std::vector<Column> columns_;
-    std::vector<size_t> starts_, by_start_;     // of the windows: first rows, and their numbers, the shortest first
-    std::vector<std::vector<RowSums>> windows_; // by column and window
+    std::vector<size_t> starts_, by_start_; // of the windows: first rows, and their numbers, the shortest first
+    std::vector<Buffer<RowSums>> windows_;  // by column and window
 };
 
 } // namespace btml::features

@@ -220,6 +220,20 @@ TEST(History, CountsItsMemory) {
     EXPECT_NE(error.detail.find("rows of one thing"), std::string::npos) << error.detail;
 }
 
+TEST(History, CountsTheMemoryOfWindows) {
+    constexpr int columns = 100;
+    std::vector<Request> requests;
+    for (int i = 0; i < columns; i++) requests.push_back({Aggregate::mean, i, 999});
+    MemoryBudget memory(2'000'000);
+    History history(requests, memory);
+    history.add(0, std::vector<double>(columns, 1));
+    std::vector<double> result(columns);
+    const btml::test::Caught error =
+        btml::test::caught([&] { history.features(1, std::vector<int64_t>(1000, 0), result); });
+    EXPECT_EQ(error.code, ErrorCode::memory_limit);
+    EXPECT_NE(error.detail.find("sums of windows"), std::string::npos) << error.detail;
+}
+
 TEST(History, RefusesWhatDoesNotFit) {
     MemoryBudget memory(uint64_t{1} << 30);
     History history({{Aggregate::mean, 1, 2}}, memory);
