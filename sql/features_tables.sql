@@ -470,3 +470,7 @@ DO $$ BEGIN
     FOR i IN 1 .. 100 LOOP EXECUTE format('DROP TABLE spoke_%s', i); END LOOP;
 END $$;
 DROP TABLE wheel, hub, pupil, exam;
+-- Tables that max_depth keeps out are named.
+SET client_min_messages = notice;
+SELECT DISTINCT path FROM btml.feature_list(btml.relational_features('inquiry', as_of => 'as_of', max_depth => 0,
+    relations => '{"owner": {"time": null}}'));

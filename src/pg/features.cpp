@@ -213,6 +213,9 @@ void tell(const PlanRemarks& remarks) {
         notice("relations whose times have a time zone, or none, unlike as_of, are left out: " +
                    listed(remarks.other_zones),
                "", "Cast as_of in the source, or their times in a view.");
+    if (!remarks.farther.empty())
+        notice("tables beyond max_depth are left out: " + listed(remarks.farther), "",
+               "Take a greater max_depth to have them.");
     if (remarks.is_cut)
         notice(format("foreign keys lead to more than %zu relations, the nearest are taken", max_found_relations), "",
                "Take a smaller max_depth, leave relations out by false, or name those that are wanted.");

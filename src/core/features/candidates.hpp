@@ -98,8 +98,9 @@ struct PlanRemarks {
     std::vector<SeveralTimes> several_times = {};
     // Relations that were left out, as of their time and as_of only one has a time zone.
     std::vector<std::string> other_zones = {};
-    std::vector<std::string> unread = {}; // tables that were left out, as their key or time may not be read
-    bool is_cut = false;                  // foreign keys lead to more relations than are taken
+    std::vector<std::string> unread = {};  // tables that were left out, as their key or time may not be read
+    std::vector<std::string> farther = {}; // tables one step beyond max_depth that no relation is of
+    bool is_cut = false;                   // foreign keys lead to more relations than are taken
 };
 
 // Returns a plan of all candidates, in an order that only names decide. Errors invalid_argument, undefined_column,

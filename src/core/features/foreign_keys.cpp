@@ -19,6 +19,10 @@ class ForeignKeySearch {
             enter_behind_things();
             follow();
         }
+        // One step more shows what is not reached.
+        is_ahead_ = true;
+        enter();
+        follow();
         check_requests();
     }
 
@@ -149,7 +153,13 @@ class ForeignKeySearch {
 
     void add_found(Relation relation, FoundRelation found) {
         const CatalogueTable& of = relations_.table(found.table);
-        if (of.is_own || std::max(found.depth, found.ups) > depth_ || !is_new(relation, found.table)) return;
+        if (of.is_own) return;
+        if (is_ahead_) {
+            if (!tables_.contains(found.table)) add_once(relations_.remarks().farther, of.name);
+            return;
+        }
+        if (std::max(found.depth, found.ups) > depth_ || !is_new(relation, found.table)) return;
+        tables_.insert(found.table);
         relation.name = relations_.take_name(name_for(relation, of, found.table));
         offered_.push_back(relation.name);
         const RelationRequest* const asked = relations_.request_for(relation.name);
@@ -230,6 +240,8 @@ class ForeignKeySearch {
     FoundRelations& relations_;
     const CandidateRequest& request_;
     int depth_ = 0;                              // of relations that are taken now
+    bool is_ahead_ = false;                      // takes none, and remarks on the tables that are farther
+    std::set<int> tables_;                       // that relations are of
     std::vector<std::string> offered_;           // names of relations that foreign keys lead to
     std::set<std::vector<std::string>> reached_; // by table, parent and key
 };

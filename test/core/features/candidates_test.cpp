@@ -120,7 +120,11 @@ TEST(Candidates, FollowForeignKeysInBothDirections) {
         return shop.paths().size();
     };
     EXPECT_EQ(paths_at(0), 1U); // what the source's row refers to
+    EXPECT_EQ(shop.remarks.farther, (Texts{"call", "orders"}));
     EXPECT_EQ(paths_at(1), 3U);
+    EXPECT_EQ(shop.remarks.farther, Texts{"line"});
+    EXPECT_EQ(paths_at(2), 5U);
+    EXPECT_EQ(shop.remarks.farther, Texts{});
     EXPECT_EQ(paths_at(3), 6U); // and the lines of the last product
     EXPECT_EQ(paths_at(5), 6U);
 }
