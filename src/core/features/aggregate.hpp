@@ -46,29 +46,29 @@ struct AggregateFacts {
     const char* words; // what it is, before "column of relation" or "relation"
 };
 
-constexpr unsigned numbers = type_bit(ColumnType::number), any_type = 15;
+constexpr unsigned of_numbers = type_bit(ColumnType::number), any_type = 15;
 
 // In the order of Aggregate. Times are in days.
 inline constexpr AggregateFacts aggregates[] = {
     {"value", any_type, false, false, ""},
-    {"years_since", numbers, false, false, "years since"},
+    {"years_since", of_numbers, false, false, "years since"},
     {"count", 0, true, false, "number of rows of"},
     {"since_first", 0, false, true, "days since the first row of"},
     {"since_last", 0, false, true, "days since the last row of"},
     {"mean_gap", 0, false, true, "mean number of days between rows of"},
-    {"mean", numbers, true, false, "mean of"},
-    {"sum", numbers, true, false, "sum of"},
-    {"min", numbers, true, false, "least"},
-    {"max", numbers, true, false, "greatest"},
-    {"sd", numbers, true, false, "standard deviation of"},
-    {"change", numbers, true, true, "change of"},
-    {"growth", numbers, true, true, "growth of"},
-    {"slope", numbers, true, true, "slope by day of"},
-    {"last", numbers | type_bit(ColumnType::boolean) | type_bit(ColumnType::text), false, true, "last"},
-    {"previous", numbers, false, true, "last but one"},
+    {"mean", of_numbers, true, false, "mean of"},
+    {"sum", of_numbers, true, false, "sum of"},
+    {"min", of_numbers, true, false, "least"},
+    {"max", of_numbers, true, false, "greatest"},
+    {"sd", of_numbers, true, false, "standard deviation of"},
+    {"change", of_numbers, true, true, "change of"},
+    {"growth", of_numbers, true, true, "growth of"},
+    {"slope", of_numbers, true, true, "slope by day of"},
+    {"last", of_numbers | type_bit(ColumnType::boolean) | type_bit(ColumnType::text), false, true, "last"},
+    {"previous", of_numbers, false, true, "last but one"},
     {"share", type_bit(ColumnType::boolean) | type_bit(ColumnType::text), true, false, "share of"},
     {"matches", type_bit(ColumnType::boolean) | type_bit(ColumnType::text), true, false, "number of rows of"},
-    {"distinct", numbers | type_bit(ColumnType::text), true, false, "number of distinct"},
+    {"distinct", of_numbers | type_bit(ColumnType::text), true, false, "number of distinct"},
 };
 
 constexpr const AggregateFacts& facts_of(Aggregate aggregate) {
