@@ -261,11 +261,11 @@ class PlanTables {
 
     void read() {
         for (features::Relation& relation : plan_.relations) {
-            const auto last = static_cast<int>(tables_.size());
+            const auto number = static_cast<int>(tables_.size());
             tables_.push_back(find(relation));
             read_time(relation);
             for (KeyPair& pair : relation.key)
-                read_key(relation, pair, column_of(last, pair.column), of_column_facts(relation, pair));
+                read_key(relation, pair, column_of(number, pair.column), of_column_facts(relation, pair));
         }
         for (Definition& feature : plan_.features) {
             if (feature.column.empty()) continue;
@@ -317,7 +317,6 @@ class PlanTables {
 
     static void read_key(const features::Relation& relation, KeyPair& pair, const ColumnFacts& own,
                          const ColumnFacts& of) {
-        if (of.type == InvalidOid) return;
         pair.of_is_time = time_type_of(of.type) != TimeType::none;
         pair.of_type = pg_call(
             [=] { return format_type_extended(of.type, -1, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY); });
@@ -355,7 +354,7 @@ class PlanTables {
     void check_zone(const Definition& feature, Oid column_type) const {
         if (feature.type != ColumnType::time || plan_.as_of.empty()) return;
         const TimeType type = time_type_of(column_type);
-        if (type == TimeType::none || (type == TimeType::timestamptz) == (as_of_ == TimeType::timestamptz)) return;
+        if (type == TimeType::none || go_together(type, as_of_)) return;
         throw Error(ErrorCode::wrong_type,
                     format("as_of \"%s\" has type %s, and column \"%s\" of relation \"%s\" has type %s",
                            plan_.as_of.c_str(), time_type_names[static_cast<size_t>(as_of_)], feature.column.c_str(),

@@ -48,7 +48,7 @@ class FeatureSelection {
     void choose() {
         const std::vector<Definition> candidates = std::move(plan_.features);
         std::vector<Definition> kept;
-        // A SELECT has the source's columns, too, and the target's held-out rows.
+        // A SELECT has the source's columns, too, and the one that says which rows are held out.
         const size_t room = max_columns - std::min(max_columns - 1, request_.source.columns().size() + 1);
         const size_t at_once = std::min(max_candidates, room);
         for (size_t begin = 0; begin < candidates.size(); begin += at_once) {

@@ -117,6 +117,11 @@ class CandidateSearch {
 
     // The column that a number is a part of, of those that features are made of; empty: none.
     std::string total_of(const Definition& feature) const {
+        const std::vector<TableColumn>& columns = relations_.table_of(feature.relation).columns;
+        const auto is_number = [](const TableColumn& column) {
+            return column.type == ColumnType::number && !column.of_key;
+        };
+        if (std::count_if(columns.begin(), columns.end(), is_number) < 2) return {}; // no need to read the table
         const NumberValues numbers = numbers_of(feature.relation);
         const auto totals = numbers.totals.find(feature.column);
         if (totals == numbers.totals.end()) return {};

@@ -142,6 +142,21 @@ TEST(Candidates, ReachRowsOfAThingThatIsLeftOut) {
     EXPECT_EQ(shop.remarks.other_zones, Texts{"customer"});
 }
 
+TEST(Candidates, CompareNoNumberThatIsAlone) {
+    Shop shop;
+    std::vector<int> read;
+    shop.request.numbers = [&](int table, const std::string&) {
+        read.push_back(table);
+        return NumberValues{};
+    };
+    shop.plan();
+    EXPECT_TRUE(std::find(read.begin(), read.end(), shop.call) == read.end());
+    EXPECT_TRUE(std::find(read.begin(), read.end(), shop.customer) != read.end()); // which may hold years
+    shop.request.tables[static_cast<size_t>(shop.call)].columns.push_back(number("cost"));
+    shop.plan();
+    EXPECT_TRUE(std::find(read.begin(), read.end(), shop.call) != read.end());
+}
+
 TEST(Candidates, MakeYearsAndShares) {
     Shop shop;
     for (const int table : {shop.customer, shop.line, shop.call})
@@ -158,15 +173,22 @@ TEST(Candidates, MakeYearsAndShares) {
     EXPECT_FALSE(has(names_of(shop.plan()), "customer_born_years_since"));
 }
 
+// Customers, and transfers with the columns from one of them to another.
+struct Transfers : Schema {
+    explicit Transfers(std::vector<TableColumn> columns) {
+        const int customer = add_things("customer");
+        columns.insert(columns.end(), {key("payer"), key("payee")});
+        const int transfer = add("transfer", std::move(columns));
+        refer(0, "customer", customer);
+        refer(transfer, "payee", customer);
+        refer(transfer, "payer", customer);
+        request.max_depth = 1;
+    }
+};
+
 // The time that is asked for a table's first relation is that of its others.
 TEST(Candidates, TakeTheTimeOfATableOnce) {
-    Schema schema;
-    const int customer = schema.add_things("customer");
-    const int transfer = schema.add("transfer", {key("payer"), key("payee"), time_column("sent"), time_column("came")});
-    schema.refer(0, "customer", customer);
-    schema.refer(transfer, "payee", customer);
-    schema.refer(transfer, "payer", customer);
-    schema.request.max_depth = 1;
+    Transfers schema({time_column("sent"), time_column("came")});
     EXPECT_EQ(schema.plan().relations.size(), 1U);
     ASSERT_EQ(schema.remarks.several_times.size(), 1U);
     EXPECT_EQ(schema.remarks.several_times[0].relations, (Texts{"transfer", "transfer_with_payer"}));
@@ -221,13 +243,7 @@ TEST(Candidates, FollowATableThatRefersToItself) {
 }
 
 TEST(Candidates, TellTwoForeignKeysToOneTableApart) {
-    Schema schema;
-    const int customer = schema.add_things("customer");
-    const int transfer = schema.add("transfer", {key("payer"), key("payee"), time_column("at"), number("amount")});
-    schema.refer(0, "customer", customer);
-    schema.refer(transfer, "payee", customer);
-    schema.refer(transfer, "payer", customer);
-    schema.request.max_depth = 1;
+    Transfers schema({time_column("at"), number("amount")});
     EXPECT_EQ(schema.paths(),
               (Texts{"source -> customer -> customer 1", "source -> customer -> transfer",
                      "source -> customer -> transfer_with_payer",
