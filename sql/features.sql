@@ -9,6 +9,7 @@ CREATE TABLE product (id int PRIMARY KEY, kind text, price numeric);
 CREATE TABLE orders (id int PRIMARY KEY, customer int REFERENCES customer, at timestamp, channel text);
 CREATE TABLE line (orders int REFERENCES orders, product int REFERENCES product, n int, returned int);
 CREATE TABLE call (customer int REFERENCES customer, at timestamp, minutes float8, resolved boolean, topic text);
+CREATE TABLE bill (customer int REFERENCES customer, at date, amount float8);
 CREATE TABLE task (customer int REFERENCES customer, as_of timestamp, y int);
 
 -- A pseudo-random number from 0 to n − 1 that is the same everywhere.
@@ -28,6 +29,11 @@ INSERT INTO call SELECT 1 + draw(i, 8, 40), timestamp '2024-01-01' + draw(i, 9, 
     (ARRAY['bill', 'move', 'Ω "odd" \name'])[1 + draw(i, 13, 3)] FROM generate_series(1, 900) i;
 -- Two rows of one time and many that are alike.
 INSERT INTO call SELECT 7, '2024-06-01', 5, true, 'bill' FROM generate_series(1, 30);
+-- Many of one day, as numbers that can be set beside the mean of their day.
+INSERT INTO bill SELECT i, date '2024-01-15' + 30 * n, (ARRAY[NULL, 'NaN', 0, 1e-200])[1 + draw(i, 30 + n, 60)]
+FROM generate_series(1, 40) i, generate_series(0, 12) n;
+UPDATE bill SET amount = (at - '2024-01-01') + draw(customer, 50 + at - '2024-01-01', 90)
+WHERE draw(customer, 30 + (at - '2024-01-15') / 30, 60) > 3;
 INSERT INTO task SELECT 1 + draw(i, 14, 45) % 40, timestamp '2024-02-01' + draw(i, 15, 12) * interval '30 days', draw(i, 16, 100)
 FROM generate_series(1, 120) i;
 INSERT INTO task VALUES (7, '2024-06-01', 1), (NULL, '2024-06-01', 1);
@@ -37,6 +43,9 @@ CREATE VIEW v_call AS SELECT * FROM call;
 CREATE VIEW v_orders AS SELECT * FROM orders;
 CREATE VIEW v_line AS SELECT l.*, o.customer, o.at FROM line l JOIN orders o ON o.id = l.orders;
 CREATE VIEW v_product AS SELECT v.customer, v.at, p.* FROM v_line v LEFT JOIN product p ON p.id = v.product;
+CREATE TABLE v_bill AS SELECT customer, at::timestamp AS at, nullif(amount, 'NaN') AS amount, CASE WHEN taken THEN
+    amount / nullif(avg(amount) FILTER (WHERE taken) OVER (PARTITION BY at), 0) END AS relative
+FROM (SELECT *, amount = 0 OR amount BETWEEN 1e-150 AND 1e150 AS taken FROM bill) b;
 CREATE FUNCTION plain(relation text, aggregate text, col text, value text, span text, inclusive boolean, total text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -94,8 +103,8 @@ BEGIN
             THEN format('%I IS DISTINCT FROM %s', name, plain(f ->> 'relation', 'last_text', f ->> 'column', NULL, NULL,
                 (plan ->> 'inclusive')::boolean, NULL))
             ELSE format($q$%1$I IS DISTINCT FROM (%2$s)::float8 AND (abs(%1$I - (%2$s)::float8) < 1e-9 * (1 + abs(%1$I))) IS NOT TRUE$q$,
-                name, plain(f ->> 'relation', f ->> 'aggregate', f ->> 'column', f ->> 'value', f ->> 'window',
-                (plan ->> 'inclusive')::boolean, f ->> 'total')) END) INTO rows;
+                name, plain(f ->> 'relation', f ->> 'aggregate', CASE WHEN f ? 'relative' THEN 'relative' ELSE f ->> 'column' END,
+                f ->> 'value', f ->> 'window', (plan ->> 'inclusive')::boolean, f ->> 'total')) END) INTO rows;
         IF rows > 0 THEN RETURN NEXT; END IF;
     END LOOP;
     DROP TABLE found;
@@ -374,6 +383,21 @@ SELECT string_agg(name, ' ' ORDER BY name) FROM btml.feature_list(btml.relationa
     'SELECT 1::float8 AS total, date ''2020-03-01'' AS as_of', as_of => 'as_of', windows => '{NULL}',
     relations => '{"odd": {"table": "odd", "key": {"total": "total"}, "columns": ["part", "v"]},
         "one": {"table": "odd", "key": {"total": "total"}, "columns": ["part"]}}')) WHERE aggregate IN ('mean', 'last');
+-- A number is set beside the mean of its day where days differ and have ten rows, and none is negative; a far value is not in the mean.
+CREATE TABLE usual AS SELECT thing, date '2020-01-01' + day AS day, CASE thing WHEN 9 THEN 1e300 ELSE thing + 10 * day END::float8 AS v,
+    thing + 9 * day - 1 AS below, (thing + 9 * day)::numeric AS n, thing AS alike, 5 * day AS of_day
+FROM generate_series(0, 10) thing, generate_series(0, 2) day;
+SELECT btml.relational_features('SELECT 1 AS thing, date ''2020-01-03'' AS as_of', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"daily": {"table": "usual", "key": {"thing": "thing"}}}') AS p \gset
+SELECT name, definition FROM btml.feature_list(:'p') WHERE name ~ 'relative_last';
+SELECT btml.feature_sql(:'p', 'SELECT thing, date ''2020-01-03'' AS as_of FROM generate_series(0, 9, 3) AS thing') AS q \gset
+SELECT thing, daily_v_relative_last, daily_n_relative_last, daily_v_relative_slope FROM (:q) f ORDER BY thing;
+INSERT INTO usual VALUES (3, '2020-01-03', 1e6, 1, 1, 1, 1);
+SELECT thing, daily_v_relative_last FROM (:q) f ORDER BY thing;
+DELETE FROM usual WHERE thing IN (3, 4);
+SELECT count(*) FROM btml.feature_list(btml.relational_features('SELECT 1 AS thing, date ''2020-01-03'' AS as_of', as_of => 'as_of',
+    relations => '{"daily": {"table": "usual", "key": {"thing": "thing"}}}')) WHERE name ~ 'relative';
+SELECT btml.relational_features('SELECT 1 AS thing', relations => '{"usual": {"table": "usual", "key": {"thing": "thing"}}}');
 CREATE TABLE ratio (id float8 PRIMARY KEY);
 INSERT INTO ratio VALUES (0.3), (0.1::float8 + 0.2), ('NaN'), (1), (2);
 ALTER TABLE odd ADD FOREIGN KEY (id) REFERENCES ratio;

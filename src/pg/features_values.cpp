@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t max_value_bytes = 200; // of a text that has features of its own
 constexpr size_t max_totals = 8;        // columns that one is compared with
+constexpr double min_rows_at_once = 10; // that a time has in the mean, for its mean to say what is usual
 constexpr size_t max_selected = 1000;   // expressions in one SELECT
 
 // A column of numbers, and what they are between.
@@ -26,8 +27,9 @@ struct NumberColumn {
 // Reads the values of one table's columns, of the rows that count.
 class TableValues {
   public:
-    TableValues(const CatalogueTable& table, std::string condition, RunContext& context)
+    TableValues(const CatalogueTable& table, std::string time, std::string condition, RunContext& context)
         : table_(table),
+          time_(std::move(time)),
           from_(" FROM " + quoted(table.schema) + "." + quoted(table.name)),
           condition_(std::move(condition)),
           context_(context) {}
@@ -52,10 +54,16 @@ class TableValues {
 
     NumberValues numbers() const {
         NumberValues values;
-        const std::vector<NumberColumn> columns = number_columns();
+        std::vector<NumberColumn> columns = number_columns();
         for (const NumberColumn& column : columns)
             if (column.holds_years) values.years.insert(column.name);
-        find_totals(columns, values.totals);
+        std::erase_if(columns, [](const NumberColumn& column) {
+            return column.holds_years || column.min < 0 || column.max == 0;
+        });
+        if (!time_.empty())
+            for (size_t begin = 0; begin < columns.size(); begin += max_selected / 2)
+                find_relative(columns, begin, std::min(columns.size(), begin + max_selected / 2), values.relative);
+        find_totals(std::move(columns), values.totals);
         return values;
     }
 
@@ -82,16 +90,40 @@ class TableValues {
         return columns;
     }
 
+    // Finds columns whose mean says what is usual at a time: of ten rows or more in the mean, whose times differ by
+    // more than chance has it, and the rows of one time, too (Fisher's F of the times is above 2).
+    void find_relative(const std::vector<NumberColumn>& columns, size_t begin, size_t end,
+                       std::set<std::string>& relative) const {
+        std::vector<std::string> in_all, of_times;
+        std::string at_a_time;
+        for (size_t i = begin; i < end; i++) {
+            const std::string name = quoted(columns[i].name), number = std::to_string(i);
+            const std::string taken = " FILTER (WHERE " + name + " = 0 OR " + name + " BETWEEN 1e-75 AND 1e75)";
+            const std::string squares = "count(*)" + taken + " * var_pop(" + name + "::float8)" + taken;
+            in_all.push_back("(" + squares + ")::text");
+            at_a_time += ", count(*)" + taken + " AS n" + number + ", " + squares + " AS s" + number;
+            of_times.push_back("(count(*) FILTER (WHERE n" + number + " > 0))::text || ' ' || sum(n" + number +
+                               ")::text || ' ' || sum(s" + number + ")::text");
+        }
+        const std::string times = " FROM (SELECT " + quoted(time_) + at_a_time + from_where() + " GROUP BY 1) AS times";
+        const std::vector<std::string> all = select(in_all), parts = select(of_times, times);
+        for (size_t i = 0; i < all.size(); i++) {
+            char* at = nullptr;
+            const double count = std::strtod(parts[i].c_str(), &at), rows = std::strtod(at, &at);
+            const double within = std::strtod(at, &at), between = std::strtod(all[i].c_str(), nullptr) - within;
+            const bool differ = between * (rows - count) > 2 * within * (count - 1);
+            if (count > 1 && rows >= min_rows_at_once * count && within > 0 && differ)
+                relative.insert(columns[begin + i].name);
+        }
+    }
+
     // Neither NaN nor infinite, nor beyond what a float8 holds.
     static std::string is_number(const std::string& name) {
         return "(" + name + " = 0 OR " + name + " BETWEEN 1e-300 AND 1e300 OR " + name + " BETWEEN -1e300 AND -1e-300)";
     }
 
-    // Finds of each column those that it is a part of, the one of the least maximum first.
+    // Finds of each column, none of which is negative, those that it is a part of, the one of the least maximum first.
     void find_totals(std::vector<NumberColumn> columns, std::map<std::string, std::vector<std::string>>& totals) const {
-        std::erase_if(columns, [](const NumberColumn& column) {
-            return column.holds_years || column.min < 0 || column.max == 0;
-        });
         std::stable_sort(columns.begin(), columns.end(),
                          [](const NumberColumn& a, const NumberColumn& b) { return a.max < b.max; });
         std::vector<std::pair<std::string, std::string>> pairs;
@@ -121,19 +153,25 @@ class TableValues {
 
     // Returns the values of aggregates, "" for NULL.
     std::vector<std::string> select(const std::vector<std::string>& aggregates) const {
+        return select(aggregates, from_where());
+    }
+    std::vector<std::string> select(const std::vector<std::string>& aggregates, const std::string& from) const {
         std::vector<std::string> values;
         for (size_t begin = 0; begin < aggregates.size(); begin += max_selected) {
             std::string sql = "SELECT ";
             for (size_t i = begin; i < std::min(aggregates.size(), begin + max_selected); i++)
                 sql += (i > begin ? ", " : "") + aggregates[i];
-            sql += from_ + (condition_.empty() ? "" : " WHERE ") + condition_;
+            sql += from;
             const std::vector<TextRow> rows = text_rows(sql, "comparing numbers", context_);
             values.insert(values.end(), rows.front().begin(), rows.front().end());
         }
         return values;
     }
 
+    std::string from_where() const { return from_ + (condition_.empty() ? "" : " WHERE ") + condition_; }
+
     const CatalogueTable& table_;
+    const std::string time_;
     const std::string from_, condition_;
     RunContext& context_;
 };
@@ -146,7 +184,7 @@ void answer_by_queries(CandidateRequest& request, const std::string& last, RunCo
         if (!time.empty() && !last.empty())
             condition = "extract(epoch FROM " + quoted(time) + (request.inclusive ? ") <= " : ") < ") + literal(last) +
                         "::numeric";
-        return TableValues(request.tables[static_cast<size_t>(table)], std::move(condition), context);
+        return TableValues(request.tables[static_cast<size_t>(table)], time, std::move(condition), context);
     };
     // A table is met on many paths.
     request.texts = [values_of, known = std::map<std::tuple<int, std::string, std::string>, TextValues>()](

@@ -6,7 +6,7 @@
 A task is one row a prediction: keys, as_of, target. Plans and models are made of the rows before a day, with the last
 months of them to stop early by, and scored on the rows from that day on: AUC of labels, RMSE (and MAE) of numbers. The set `energy` is
 generated (BTML_BENCH_CUSTOMERS, 5000); `baseball` and `movielens` are folders of BTML_BENCH_DATA. Tasks without their data are
-left out, and so are peers that are not installed. Defaults may be tuned on churn and all_star_next; the others are set aside.
+left out, and so are peers that are not installed. Defaults may be tuned on churn, all_star_next and the rows of salary_next before 2007.
 
 Prints for each way the score, the number of features, seconds to choose them, to compute them for all rows of the task and to
 fit, and the greatest memory in MB of the process that computes them. `BTML_BENCH_WAYS=default,by hand` chooses among the ways.
@@ -55,6 +55,7 @@ TASKS = {
     "all_star_next": Task("baseball", ("player_id",), "2003-01-01", "2007-01-01", windows=YEARS),
     "award_next": Task("baseball", ("player_id",), "2003-01-01", "2007-01-01", windows=YEARS),
     "salary_next": Task("baseball", ("player_id",), "2003-01-01", "2007-01-01", "squared", YEARS),
+    "ratings_next": Task("movielens", ("movie_id",), "2006-01-01", "2010-01-01", "squared"),
     "to_rate": Task("movielens", ("user_id", "movie_id"), "2006-01-01", "2010-01-01", "squared"),
 }
 TREES = dict(trees=2000, early_stopping=50)
@@ -255,7 +256,11 @@ class PlainSql:
 
     def table(self, relation):
         found = self.relations[relation]
-        return f"{name(found['schema'])}.{name(found['table'])} AS {name(relation)}"
+        table = f"{name(found['schema'])}.{name(found['table'])}"
+        relative = {f["column"] for f in self.plan["features"] if f["relation"] == relation and f.get("relative")}
+        means = "".join(f", avg({name(column)}) OVER (PARTITION BY {name(found['time'])}) AS {name('mean ' + column)}"
+                        for column in sorted(relative))
+        return f"{f'(SELECT *{means} FROM {table})' if means else table} AS {name(relation)}"
 
     def time(self, relation):
         found = self.relations[relation]
@@ -277,6 +282,8 @@ class PlainSql:
 
     def column(self, feature):
         column, total = (f"{name(feature['relation'])}.{name(feature.get(which) or '')}" for which in ("column", "total"))
+        if feature.get("relative"):
+            return f"{column} / nullif({name(feature['relation'])}.{name('mean ' + feature['column'])}, 0)"
         share = f"CASE WHEN {column} BETWEEN 0 AND {total} THEN {column}::float8 / nullif({total}, 0) END"
         return share if "total" in feature else column
 

@@ -166,6 +166,28 @@ CREATE TABLE to_rate AS SELECT user_id, movie_id, rated_at AS as_of, rating AS t
 ALTER TABLE to_rate ADD FOREIGN KEY (user_id) REFERENCES "user", ADD FOREIGN KEY (movie_id) REFERENCES movie,
     ADD PRIMARY KEY (user_id, movie_id);
 
+-- How many will rate a film in the year that begins.
+CREATE TABLE film AS SELECT DISTINCT movie_id, make_date(year, 1, 1) AS as_of FROM rating, generate_series(1997, 2015) AS year
+    WHERE rated_at < make_date(year, 1, 1);
+ALTER TABLE film ADD PRIMARY KEY (movie_id, as_of), ADD FOREIGN KEY (movie_id) REFERENCES movie;
+CREATE VIEW ratings_next AS SELECT movie_id, as_of, ln(1 + (SELECT count(*) FROM rating WHERE movie_id = film.movie_id
+    AND rated_at >= as_of AND rated_at < as_of + interval '1 year')::float8) AS target FROM film;
+
+CREATE VIEW ratings_next_by_hand AS
+SELECT t.*, extract(year FROM t.as_of) - m.year AS film_age, m.genres, m.title_length, f.*, n_1::float8 / nullif(n_2 - n_1, 0) AS growth,
+    n_1::float8 / nullif(y.n, 0) AS share_of_all, y.n AS all_1, b.*
+FROM ratings_next t JOIN movie m USING (movie_id),
+    LATERAL (SELECT count(*) AS n_all, count(*) FILTER (WHERE rated_at >= t.as_of - interval '90 days') AS n_quarter,
+        count(*) FILTER (WHERE rated_at >= t.as_of - interval '1 year') AS n_1,
+        count(*) FILTER (WHERE rated_at >= t.as_of - interval '2 years') AS n_2,
+        count(*) FILTER (WHERE rated_at >= t.as_of - interval '3 years') AS n_3, avg(rating) AS mean, stddev(rating) AS sd,
+        avg(rating) FILTER (WHERE rated_at >= t.as_of - interval '1 year') AS mean_1,
+        extract(epoch FROM t.as_of - min(rated_at)) AS since_first, extract(epoch FROM t.as_of - max(rated_at)) AS since_last
+        FROM rating WHERE movie_id = t.movie_id AND rated_at < t.as_of) AS f,
+    LATERAL (SELECT count(*) AS tags, count(*) FILTER (WHERE tagged_at >= t.as_of - interval '1 year') AS tags_1
+        FROM tag WHERE movie_id = t.movie_id AND tagged_at < t.as_of) AS b
+    JOIN LATERAL (SELECT count(*) AS n FROM rating WHERE rated_at >= t.as_of - interval '1 year' AND rated_at < t.as_of) AS y ON true;
+
 CREATE VIEW to_rate_by_hand AS
 SELECT t.*, m.year, m.genres, m.title_length, extract(year FROM t.as_of) - m.year AS film_age, u.*, f.*, g.*, b.*, d.*
 FROM to_rate t JOIN movie m USING (movie_id),

@@ -75,11 +75,10 @@ class CandidateSearch {
         const int rows = plan_.rows_of(relation);
         if (relation == rows) add_each(feature_of(relation, "", ColumnType::number));
         for (const TableColumn& column : relations_.table_of(relation).columns) {
-            if (!column.type || column.name == of.time || has_column(of.key, column.name)) continue;
-            if (!is_wanted(relation, column.name)) continue;
+            if (!column.type || has_column(of.key, column.name) || !is_wanted(relation, column.name)) continue;
             if (rows == source_number)
                 add_value(relation, column);
-            else if (column.type != ColumnType::time)
+            else if (column.type != ColumnType::time && column.name != of.time)
                 add_of_column(relation, column);
         }
     }
@@ -151,6 +150,10 @@ class CandidateSearch {
     void add_of_number(Definition feature) {
         add_each(feature);
         if (plan_.rows_of(feature.relation) != feature.relation) return;
+        feature.relative =
+            !plan_.at(feature.relation).time.empty() && numbers_of(feature.relation).relative.contains(feature.column);
+        if (feature.relative) add_each(feature);
+        feature.relative = false;
         feature.total = total_of(feature);
         if (feature.total.empty()) return;
         add_each(feature, {Aggregate::mean, Aggregate::sum, Aggregate::max, Aggregate::last});
@@ -208,6 +211,7 @@ class CandidateSearch {
         std::string end;
         if (!feature.column.empty()) end += "_" + feature.column;
         if (!feature.total.empty()) end += "_per_" + feature.total;
+        if (feature.relative) end += "_relative";
         if (feature.aggregate != Aggregate::value) end += std::string("_") + facts_of(feature.aggregate).name;
         if (!feature.value.empty()) end += "_" + plain(feature.value);
         const std::string label = feature.window.empty() ? "" : "_" + window_label(feature.window);

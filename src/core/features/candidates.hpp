@@ -65,6 +65,8 @@ struct NumberValues {
     std::set<std::string> years = {}; // columns whose values are years of our time
     // By column: those that it is a part of in every row, the one of the least maximum first.
     std::map<std::string, std::vector<std::string>> totals = {};
+    // Columns to take relative to the mean of their time as well: not negative, of times that have many rows.
+    std::set<std::string> relative = {};
 };
 
 struct CandidateRequest {

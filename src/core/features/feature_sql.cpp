@@ -26,6 +26,7 @@ std::string column_prefix(const std::vector<std::string>& source_columns) {
 struct RowSet {
     std::vector<int> joined;                    // relations with one row a key, in their order
     std::vector<std::string> numbers, texts;    // expressions over its rows
+    std::vector<std::string> means;             // of all rows of one time
     std::vector<std::string> windows, requests; // lengths, "" for all rows; features of numbers
     bool is_used = false, is_shown = false;     // for other relations, for the result
 };
@@ -131,10 +132,18 @@ class FeatureQuery {
         result_[i] = name_of(rows) + format(".x[%zu]", request);
     }
 
-    // A number that is a part of another column is its share. It is NULL where there is none, or where a float8 may not
-    // hold it.
-    std::string column_of(const Definition& feature) const {
+    // A number that is a part of another column is its share, and one may be relative to the mean of its time. Both are
+    // NULL where there is none, or where a float8 may not hold it.
+    std::string column_of(const Definition& feature) {
         const std::string of = column(feature.relation, feature.column);
+        if (feature.relative) {
+            const std::string is_taken = of + " = 0 OR " + of + " BETWEEN 1e-150 AND 1e150";
+            std::vector<std::string>& means = rows_[static_cast<size_t>(feature.relation)].means;
+            const size_t number =
+                number_in(means, "pg_catalog.avg(" + of + "::numeric) FILTER (WHERE " + is_taken + ")");
+            return format("CASE WHEN %s THEN %s::float8 / nullif(usual.m%zu, 0) END", is_taken.c_str(), of.c_str(),
+                          number);
+        }
         if (feature.total.empty()) return of;
         const std::string total = column(feature.relation, feature.total);
         return "CASE WHEN " + of + " = 0 AND " + total + " > 0 THEN 0 WHEN " + of + " BETWEEN 1e-150 AND " + total +
@@ -143,13 +152,13 @@ class FeatureQuery {
 
     // A number that a float8 may not hold is 0 or infinite where it is too small or too great.
     static std::string within_float8(const Definition& feature, const std::string& number) {
-        if (!feature.is_unbounded || !feature.total.empty()) return number;
+        if (!feature.is_unbounded || !feature.total.empty() || feature.relative) return number;
         const std::string size = "pg_catalog.abs(" + number + ")";
         return "CASE WHEN " + size + " < 2.5e-324 THEN 0 WHEN " + size + " < 1.7976931348623158e308 THEN " + number +
                " ELSE pg_catalog.sign(" + number + ") * 'Infinity'::float8 END";
     }
 
-    std::string number_of(const Definition& feature) const {
+    std::string number_of(const Definition& feature) {
         const std::string of = column_of(feature);
         const bool of_text = feature.type == ColumnType::text;
         if (of_text && feature.aggregate != Aggregate::distinct)
@@ -225,7 +234,7 @@ class FeatureQuery {
     }
 
     // Returns the expression of a feature of one row.
-    std::string value_of(const Definition& feature) const {
+    std::string value_of(const Definition& feature) {
         const std::string of = column_of(feature), as_of = "source." + name(plan_.as_of);
         if (feature.aggregate == Aggregate::years_since)
             return "CASE WHEN pg_catalog.isfinite(" + as_of + ") THEN extract(year FROM " +
@@ -395,6 +404,7 @@ class FeatureQuery {
         sql_ << "\n      FROM " << table_of(first) << "\n";
         write_chain(relation, first);
         write_joins(set, "      ");
+        if (!set.means.empty()) write_means(relation, set);
         sql_ << "      WHERE " << (key.columns.size() > 1 ? "(" : "");
         write_list(key.columns);
         sql_ << (key.columns.size() > 1 ? ")" : "") << " IN (SELECT ";
@@ -405,6 +415,15 @@ class FeatureQuery {
                 sql_ << "\n        AND " << column(at, of.time) << " IS NOT NULL";
             if (at == first) break;
         }
+    }
+
+    // Joins the means of all the table's rows of one time.
+    void write_means(int relation, const RowSet& set) {
+        const std::string time = column(relation, plan_.at(relation).time);
+        sql_ << "      LEFT JOIN (SELECT " << time << " AS at";
+        for (size_t i = 0; i < set.means.size(); i++)
+            sql_ << ",\n        (" << set.means[i] << ")::float8 AS m" << i + 1;
+        sql_ << "\n        FROM " << table_of(relation) << " GROUP BY 1) AS usual ON usual.at = " << time << "\n";
     }
 
     void write_array(const std::vector<std::string>& items, const char* type) {

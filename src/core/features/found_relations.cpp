@@ -22,7 +22,7 @@ std::string cut(std::string name, size_t bytes) {
 
 FoundRelations::FoundRelations(const CandidateRequest& request, Plan& plan, PlanRemarks& remarks)
     : request_(request), plan_(plan), remarks_(remarks) {
-    for (const char* const taken : {"source", "prediction"}) names_.take(taken);
+    for (const char* const taken : {"source", "prediction", "usual"}) names_.take(taken);
 }
 
 const RelationRequest* FoundRelations::request_for(const std::string& name) const {

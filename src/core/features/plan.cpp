@@ -32,7 +32,7 @@ void check_relation(const Plan& plan, size_t number) {
     const auto fail = [&](const char* fault) { refuse("Relation", relation.name, fault); };
     if (relation.name.empty() || relation.table.empty()) fail("needs a name and a table");
     if (relation.name.size() > max_name_bytes) fail("has a name of more than 63 bytes");
-    if (relation.name == "source" || relation.name == "prediction")
+    if (relation.name == "source" || relation.name == "prediction" || relation.name == "usual")
         fail("has a name that the SELECT of features needs");
     if (relation.of < source_number || relation.of >= static_cast<int>(number)) fail("is not of a relation before it");
     if (relation.key.empty()) fail("has no key");
@@ -76,6 +76,9 @@ void check_feature(const Plan& plan, const Definition& feature) {
     const bool takes_total = !of_rows && feature.type == ColumnType::number &&
                              feature.aggregate != Aggregate::distinct && feature.aggregate != Aggregate::years_since;
     if (!takes_total && !feature.total.empty()) fail("has a \"total\" that it has no use for");
+    if (feature.relative &&
+        (!takes_total || !feature.total.empty() || rows != feature.relation || plan.at(feature.relation).time.empty()))
+        fail("cannot be \"relative\": it is no number of many rows that have a time");
     if (rows == source_number) return;
     const bool has_time = plan.has_time(rows);
     if (!feature.window.empty() && (!facts.windowed || !has_time || plan.as_of.empty())) fail("cannot have a window");
@@ -200,6 +203,8 @@ class PlanReader {
                 feature.value = string_or_null();
             else if (key == "total")
                 feature.total = string_or_null();
+            else if (key == "relative")
+                feature.relative = json_.boolean();
             else if (key == "gain")
                 feature.gain = read_gain();
             else if (key == "definition")
@@ -295,6 +300,7 @@ class PlanWriter {
         if (!feature.column.empty()) add("type", column_type_names[static_cast<size_t>(feature.type)]);
         if (!feature.value.empty()) add("value", feature.value);
         if (!feature.total.empty()) add("total", feature.total);
+        if (feature.relative) text_ << "\"relative\": true, ";
         if (feature.gain) text_ << "\"gain\": " << *feature.gain << ", ";
         add("window", feature.window);
         text_ << "\"name\": ";
@@ -329,6 +335,12 @@ bool Plan::has_time(int relation) const {
     }
 }
 
+// Says of which numbers an aggregate is. time: the relation's column.
+static std::string number_words(const Definition& feature, const std::string& time) {
+    if (feature.relative) return "(" + feature.column + " / mean " + feature.column + " of that " + time + ")";
+    return feature.column + (feature.total.empty() ? "" : " / " + feature.total);
+}
+
 std::string Plan::words(const Definition& feature) const {
     const Relation& relation = at(feature.relation);
     const int rows = rows_of(feature.relation);
@@ -342,9 +354,7 @@ std::string Plan::words(const Definition& feature) const {
         words += feature.type == ColumnType::text ? feature.column + " = '" + feature.value + "' in " + relation.name
                                                   : feature.column + " in " + relation.name;
     else
-        words += feature.column.empty()
-                     ? relation.name
-                     : feature.column + (feature.total.empty() ? "" : " / " + feature.total) + " of " + relation.name;
+        words += (feature.column.empty() ? "" : number_words(feature, relation.time) + " of ") + relation.name;
     if (feature.aggregate == Aggregate::value && feature.type == ColumnType::time) words = "days since " + words;
     if (rows != source_number && rows != feature.relation && feature.aggregate != Aggregate::matches)
         words += " of " + at(rows).name;

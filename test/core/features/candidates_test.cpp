@@ -36,7 +36,7 @@ struct Schema {
             return TextValues{.distinct = 2, .most_frequent = {"a", "b"}};
         };
         request.numbers = [](int, const std::string&) {
-            return NumberValues{.years = {"born"}, .totals = {{"part", {"whole"}}}};
+            return NumberValues{.years = {"born"}, .totals = {{"part", {"whole"}}}, .relative = {"minutes", "price"}};
         };
         add("task", {key("customer"), time_column("as_of")});
         request.tables[0].is_own = true;
@@ -144,17 +144,19 @@ TEST(Candidates, ReachRowsOfAThingThatIsLeftOut) {
 
 TEST(Candidates, CompareNoNumberThatIsAlone) {
     Shop shop;
+    const int note = shop.add("note", {key("customer"), number("stars")});
+    shop.refer(note, "customer", shop.customer);
     std::vector<int> read;
     shop.request.numbers = [&](int table, const std::string&) {
         read.push_back(table);
         return NumberValues{};
     };
     shop.plan();
-    EXPECT_TRUE(std::find(read.begin(), read.end(), shop.call) == read.end());
+    EXPECT_TRUE(std::find(read.begin(), read.end(), note) == read.end());
     EXPECT_TRUE(std::find(read.begin(), read.end(), shop.customer) != read.end()); // which may hold years
-    shop.request.tables[static_cast<size_t>(shop.call)].columns.push_back(number("cost"));
+    shop.request.tables[static_cast<size_t>(note)].columns.push_back(number("cost"));
     shop.plan();
-    EXPECT_TRUE(std::find(read.begin(), read.end(), shop.call) != read.end());
+    EXPECT_TRUE(std::find(read.begin(), read.end(), note) != read.end());
 }
 
 TEST(Candidates, MakeYearsAndShares) {
@@ -373,6 +375,28 @@ TEST(Candidates, KnowTheTimesOfRelations) {
 }
 
 // One row a key is joined as it is where nobody knows which of its times is its own.
+TEST(Candidates, SetNumbersBesideTheMeanOfTheirTime) {
+    Shop shop;
+    shop.request.tables[static_cast<size_t>(shop.line)].columns.push_back(number("minutes"));
+    Texts relative;
+    for (const Definition& feature : shop.plan().features)
+        if (feature.relative && feature.window.empty()) relative.push_back(feature.name);
+    // A line has no time of its own, and a price belongs to many lines.
+    EXPECT_EQ(relative, (Texts{"call_minutes_relative_mean", "call_minutes_relative_sum", "call_minutes_relative_min",
+                               "call_minutes_relative_max", "call_minutes_relative_sd", "call_minutes_relative_change",
+                               "call_minutes_relative_growth", "call_minutes_relative_slope",
+                               "call_minutes_relative_last", "call_minutes_relative_previous"}));
+}
+
+TEST(Candidates, TellHowLongAThingIsKnown) {
+    Shop shop;
+    shop.request.tables[static_cast<size_t>(shop.customer)].columns.push_back(time_column("joined"));
+    const Plan plan = shop.plan();
+    EXPECT_EQ(plan.relations[0].time, "joined");
+    EXPECT_TRUE(has(names_of(plan), "customer_joined"));
+    EXPECT_FALSE(has(names_of(plan), "call_at"));
+}
+
 TEST(Candidates, JoinThingsWithSeveralTimes) {
     Shop shop;
     std::vector<TableColumn>& columns = shop.request.tables[static_cast<size_t>(shop.customer)].columns;

@@ -48,6 +48,7 @@ void expect_same(const Plan& a, const Plan& b) {
         EXPECT_EQ(x.window, y.window);
         EXPECT_EQ(x.value, y.value);
         EXPECT_EQ(x.total, y.total);
+        EXPECT_EQ(x.relative, y.relative);
         EXPECT_EQ(x.gain, y.gain);
     }
 }
@@ -231,6 +232,21 @@ TEST(Plan, RefusesFeaturesByName) {
               R"(Feature "calls" has a "total" that it has no use for.)");
     EXPECT_EQ(fault(1, [](Definition& f) { f.total = "t"; }),
               R"(Feature "calls" has a "total" that it has no use for.)");
+    const auto fault_of_mean = [](const char* total, TimeType time) {
+        return fault_after([=](Plan& plan) {
+            Definition& mean = plan.features[1];
+            mean.aggregate = Aggregate::mean, mean.column = "x", mean.total = total, mean.relative = true;
+            Relation& rows = plan.relations[static_cast<size_t>(mean.relation)];
+            rows.time = time == TimeType::none ? "" : "t", rows.time_type = time, mean.window = "";
+        });
+    };
+    const char no_relative[] =
+        R"(Feature "calls" cannot be "relative": it is no number of many rows that have a time.)";
+    EXPECT_EQ(fault_of_mean("t", TimeType::date), no_relative);
+    EXPECT_EQ(fault_of_mean("", TimeType::none), no_relative);
+    EXPECT_EQ(fault(1, [](Definition& f) { f.relative = true; }), no_relative);
+    EXPECT_EQ(fault(0, [](Definition& f) { f.type = ColumnType::number, f.relative = true; }),
+              R"(Feature "where" cannot be "relative": it is no number of many rows that have a time.)");
     EXPECT_EQ(fault_after([](Plan& plan) {
                   plan.as_of = "";
                   plan.features[0].aggregate = Aggregate::years_since;

@@ -65,7 +65,11 @@ class RandomPlan {
         if (feature.aggregate == Aggregate::matches && feature.type == ColumnType::boolean) feature.value = "false";
         const bool has_total = feature.type == ColumnType::number && !feature.column.empty() &&
                                feature.aggregate != Aggregate::distinct && feature.aggregate != Aggregate::years_since;
-        if (has_total && below(2) == 0) feature.total = new_name_();
+        const bool has_own_time = rows == feature.relation && !plan_.at(rows).time.empty();
+        if (has_total && below(2) == 0)
+            feature.total = new_name_();
+        else
+            feature.relative = has_total && has_own_time && below(2) == 0;
         if (facts.windowed && has_time && !plan_.as_of.empty() && below(2) == 0) feature.window = new_name_();
         if (below(2) == 0) feature.gain = below(1000) / 7.0;
         plan_.features.push_back(std::move(feature));
