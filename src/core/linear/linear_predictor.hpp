@@ -1,0 +1,57 @@
+// Predicts with a decoded linear model.
+#pragma once
+
+#include "core/linear/linear_model.hpp"
+
+namespace btml::linear {
+
+class Predictor {
+  public:
+    struct Interval {
+        double lower, upper;
+    };
+
+    // Keeps a reference to the model.
+    explicit Predictor(const Model& model);
+
+    // Takes one value per feature in the model's order: a number, a category's code (as a double; one that the model
+    // does not know, or -1, counts as the category of reference), or null_number, which counts as the mean or the
+    // category of reference where training rows had no NULL. Returns the prediction on the target's scale.
+    double operator()(std::span<const double> features) { return response(score(features)); }
+    // Returns the linear predictor: base() + Σ of the contributions, added in the features' order.
+    double score(std::span<const double> features);
+    double base() const { return model_.centre; }
+    // Puts what each feature adds to the score, over what it adds on average; 0 of one that was dropped.
+    void contributions(std::span<const double> features, std::span<double> to);
+    // Returns the mean of a target with this score.
+    double response(double score) const;
+
+    // Says whether the model has the covariance of its coefficients, which the others need.
+    bool has_errors() const { return !model_.covariance.empty(); }
+    // Returns the standard error of the score.
+    double standard_error(std::span<const double> features);
+    // Returns an interval of the mean, on the target's scale: that of the score, brought there.
+    Interval mean_interval(std::span<const double> features, double confidence);
+    // Returns an interval of an observation of weight 1, of a gaussian.
+    Interval observation_interval(std::span<const double> features, double confidence);
+
+  private:
+    // The columns of a feature: those of its categories by their codes.
+    struct Terms {
+        const Column* number = nullptr;
+        const Column* missing = nullptr;
+        std::vector<const Column*> categories = {};
+        double mean = 0; // of the sum of the columns' estimates times their values, numbers apart
+    };
+    const Column* active(size_t feature, double value) const;
+    double contribution(size_t feature, double value) const;
+    void place(std::span<const double> features);
+    double quantile(double confidence) const;
+
+    const Model& model_;
+    std::vector<Terms> terms_;
+    std::vector<uint32_t> places_; // of columns among those that were kept, from 1 on; 0: dropped
+    std::vector<double> point_;    // 1, then the kept columns' values, standardised
+};
+
+} // namespace btml::linear
