@@ -50,7 +50,7 @@ struct Model : Provenance {
     std::vector<Column> columns;
     Statistics statistics;
     // The lower triangle, row by row, of the covariance of the centre and of estimate · scale of the columns that were
-    // kept. Empty with a penalty, and of more than max_covariance_columns.
+    // kept. Empty where there are no errors, and of more than max_covariance_columns with the intercept.
     std::vector<double> covariance;
 
     static constexpr size_t max_covariance_columns = 512;
@@ -58,6 +58,9 @@ struct Model : Provenance {
     bool has_errors() const { return options.penalty == 0 && statistics.degrees_of_freedom > 0; }
     // Says whether tests are by Student's t, since the dispersion is estimated.
     bool has_dispersion() const { return options.family == Family::gaussian || options.family == Family::gamma; }
+    // Returns those of Student's t in tests and intervals: one less than groups, where errors are clustered; infinite
+    // where tests are normal.
+    double test_degrees_of_freedom() const;
     // Returns a column as a reader knows it: its feature, with its category where it has one.
     std::string name_of(const Column& column) const;
 };

@@ -36,22 +36,22 @@ class Predictor {
     Interval observation_interval(std::span<const double> features, double confidence);
 
   private:
-    // The columns of a feature: those of its categories by their codes.
+    // What a feature adds: the columns are null where there are none.
     struct Terms {
         const Column* number = nullptr;
         const Column* missing = nullptr;
-        std::vector<const Column*> categories = {};
-        double mean = 0; // of the sum of the columns' estimates times their values, numbers apart
+        std::vector<const Column*> categories = {}; // by their codes
+        double mean = 0;                            // of what zeros and ones add
     };
-    const Column* active(size_t feature, double value) const;
-    double contribution(size_t feature, double value) const;
+
+    const Column* one_of(const Terms& terms, double value) const;
+    double contribution(const Terms& terms, double value) const;
     void place(std::span<const double> features);
-    double quantile(double confidence) const;
 
     const Model& model_;
-    std::vector<Terms> terms_;
-    std::vector<uint32_t> places_; // of columns among those that were kept, from 1 on; 0: dropped
-    std::vector<double> point_;    // 1, then the kept columns' values, standardised
+    std::vector<Terms> terms_;  // by feature
+    std::vector<double> point_; // 1, then the kept columns, less their means and over their scales
+    std::vector<size_t> kept_;  // numbers of the columns that were kept
 };
 
 } // namespace btml::linear
