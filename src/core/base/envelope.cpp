@@ -24,8 +24,7 @@ Envelope open_envelope(std::span<const std::byte> bytes) {
     if (format_version != model_format)
         corrupt_model(format("Its format is %d, this version of btml reads format %d.", format_version, model_format));
     const auto kind = header.get<uint16_t>();
-    if (kind != static_cast<uint16_t>(ModelKind::boosted_trees) &&
-        kind != static_cast<uint16_t>(ModelKind::gaussian_process))
+    if (kind < static_cast<uint16_t>(ModelKind::boosted_trees) || kind > static_cast<uint16_t>(ModelKind::linear_model))
         corrupt_model(format("Its kind %d is unknown.", kind));
     const auto length = header.get<uint64_t>();
     Digest digest;

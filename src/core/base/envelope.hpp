@@ -8,7 +8,7 @@
 
 namespace btml {
 
-enum class ModelKind : uint16_t { boosted_trees = 1, gaussian_process = 2 };
+enum class ModelKind : uint16_t { boosted_trees = 1, gaussian_process = 2, linear_model = 3 };
 
 inline constexpr uint16_t model_format = 1;
 inline constexpr size_t envelope_header_size = 32; // magic 4, format 2, kind 2, length 8, digest 16

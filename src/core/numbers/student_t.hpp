@@ -7,4 +7,9 @@ namespace btml {
 // which is positive. The same bits on every processor.
 double student_t_nll(double z, double df);
 
+// Returns the probability of a magnitude of z or more; df may be infinite, which is the normal distribution.
+double student_t_tail(double z, double df);
+// Returns the magnitude whose probability of being reached this is, which is between 0 and 1.
+double student_t_quantile(double tail, double df);
+
 } // namespace btml

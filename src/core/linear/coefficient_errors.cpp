@@ -1,0 +1,122 @@
+#include "core/linear/coefficient_errors.hpp"
+
+#include "core/algebra/cholesky.hpp"
+#include "core/algebra/dense.hpp"
+
+#include <cmath>
+
+namespace btml::linear {
+
+namespace {
+
+constexpr const char* what_covariance = "the covariance of coefficients";
+
+// Returns −ab of square matrices.
+Buffer<double> negative_product(const Buffer<double>& a, const Buffer<double>& b, size_t size, ThreadTeam& team,
+                                RunContext& context) {
+    Buffer<double> product(context.memory(), what_covariance, size * size, 0.0);
+    const algebra::Blocks left(a.data(), size, size), right(b.data(), size, size), to(product.data(), size, size);
+    const size_t blocks = algebra::blocks_of(size);
+    team.for_each(blocks * blocks, [&](size_t item, int) {
+        const size_t i = item / blocks, j = item % blocks;
+        for (size_t k = 0; k < blocks; k++) algebra::subtract_product(left(i, k), right(k, j), to(i, j));
+    });
+    return product;
+}
+
+Buffer<double> inverse_of(Buffer<double> matrix, size_t size, const Likelihood& likelihood) {
+    Buffer<double> inverse(likelihood.context().memory(), what_covariance, size * size);
+    algebra::Cholesky(std::move(matrix), size, likelihood.team()).invert(inverse.data(), likelihood.team());
+    return inverse;
+}
+
+// Returns the sum of squares of the rows' slopes, or of the groups', with the factor of small samples.
+Buffer<double> squared_slopes(Model& model, const Likelihood& likelihood, std::span<const double> coefficients) {
+    const auto rows = static_cast<double>(model.rows);
+    const double left = model.statistics.degrees_of_freedom;
+    double factor = rows / left;
+    Buffer<double> squares(likelihood.context().memory(), what_covariance);
+    if (likelihood.design().dataset().divider) {
+        squares = likelihood.clustered(coefficients, model.statistics.groups);
+        const auto groups = static_cast<double>(model.statistics.groups);
+        if (groups < 2)
+            throw Error(ErrorCode::invalid_argument,
+                        format("group_by \"%s\" has one value in the training rows",
+                               likelihood.design().dataset().divider->name.c_str()),
+                        "Robust errors by group need two groups at least.");
+        factor = groups / (groups - 1) * (rows - 1) / left;
+    } else {
+        squares = std::move(likelihood.at(coefficients, Curvature::squared_slopes).matrix);
+    }
+    for (double& number : squares) number *= factor;
+    algebra::mirror_lower(squares.data(), coefficients.size());
+    return squares;
+}
+
+// Returns the covariance of coefficients by their places.
+Buffer<double> covariance_of(Model& model, const Likelihood& likelihood, std::span<const double> coefficients,
+                             Buffer<double> matrix) {
+    const size_t size = coefficients.size();
+    Buffer<double> inverse = inverse_of(std::move(matrix), size, likelihood);
+    if (model.options.std_error == StdError::model) {
+        for (double& number : inverse) number *= *model.statistics.dispersion;
+        return inverse;
+    }
+    const Buffer<double> squares = squared_slopes(model, likelihood, coefficients);
+    const Buffer<double> half = negative_product(inverse, squares, size, likelihood.team(), likelihood.context());
+    return negative_product(half, inverse, size, likelihood.team(), likelihood.context());
+}
+
+// Returns how a sum of the coefficients times these factors varies with each of them.
+std::vector<double> covariance_with(const Buffer<double>& covariance, std::span<const double> factors) {
+    std::vector<double> with(factors.size());
+    for (size_t i = 0; i < factors.size(); i++)
+        for (size_t j = 0; j < factors.size(); j++) with[i] += covariance[i * factors.size() + j] * factors[j];
+    return with;
+}
+
+double dot(std::span<const double> a, std::span<const double> b) {
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); i++) sum += a[i] * b[i];
+    return sum;
+}
+
+// Rounding may make a variance of nearly 0 negative.
+double root(double variance) {
+    return std::sqrt(std::max(0.0, variance));
+}
+
+// Stores it for predictions: categories are taken from their means as other columns are.
+void store_covariance(Model& model, const Design& design, const Buffer<double>& covariance) {
+    const size_t size = design.size();
+    std::vector<double> factors(size);
+    factors[0] = 1;
+    for (size_t place = design.dense(); place < size; place++) factors[place] = design.column_at(place).mean;
+    const std::vector<double> with = covariance_with(covariance, factors);
+    const std::vector<size_t> order = design.in_order();
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j <= i; j++)
+            model.covariance.push_back(i == 0   ? dot(with, factors)
+                                       : j == 0 ? with[order[i]]
+                                                : covariance[order[i] * size + order[j]]);
+}
+
+} // namespace
+
+void fill_errors(Model& model, const Likelihood& likelihood, std::span<const double> coefficients,
+                 Buffer<double> matrix) {
+    const Design& design = likelihood.design();
+    const size_t size = coefficients.size();
+    const Buffer<double> covariance = covariance_of(model, likelihood, coefficients, std::move(matrix));
+    std::vector<double> factors(size); // of the intercept
+    factors[0] = 1;
+    for (size_t place = 1; place < size; place++) {
+        const Column& column = design.column_at(place);
+        model.columns[design.number_at(place)].std_error = root(covariance[place * size + place]) / column.scale;
+        if (place < design.dense()) factors[place] = -column.mean / column.scale;
+    }
+    model.intercept_error = root(dot(covariance_with(covariance, factors), factors));
+    if (size <= Model::max_covariance_columns) store_covariance(model, design, covariance);
+}
+
+} // namespace btml::linear

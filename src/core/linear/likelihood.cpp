@@ -1,0 +1,215 @@
+#include "core/linear/likelihood.hpp"
+
+#include "core/algebra/dense.hpp"
+#include "core/base/worker_contexts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::linear {
+
+namespace {
+
+constexpr size_t block_rows = algebra::block_side;
+
+// Takes Σ a'b of so many rows, of `columns` numbers each, from the lower triangle of a matrix whose rows are `stride`
+// numbers apart.
+void subtract_products(const double* a, const double* b, size_t rows, size_t columns, double* matrix, size_t stride,
+                       RunContext& context) {
+    const algebra::Blocks left(a, rows, columns), right(b, rows, columns), sums(matrix, columns, columns, stride);
+    const size_t blocks = algebra::blocks_of(columns);
+    for (size_t r = 0; r < algebra::blocks_of(rows); r++)
+        for (size_t i = 0; i < blocks; i++)
+            for (size_t j = 0; j <= i; j++) {
+                algebra::subtract_product_of_columns(left(r, i), right(r, j), sums(i, j));
+                context.worked(1 + left(r, i).rows * left(r, i).columns * right(r, j).columns / 64);
+            }
+}
+
+// Rows of the design, with what they are worth at the coefficients at hand.
+class RowBlock {
+  public:
+    RowBlock(const Design& design, MemoryBudget& budget)
+        : design_(design),
+          dense_(design.dense()),
+          groups_(design.groups()),
+          values_(budget, what, block_rows * dense_),
+          weighted_(budget, what, block_rows * dense_),
+          places_(budget, what, block_rows * groups_),
+          slopes_(budget, what, block_rows),
+          weights_(budget, what, block_rows) {}
+
+    void read(uint64_t begin, uint64_t end) {
+        begin_ = begin;
+        count_ = end - begin;
+        design_.read(begin, end, values_.data());
+        design_.read_categories(begin, end, places_.data());
+    }
+
+    double score(size_t i, std::span<const double> coefficients) const {
+        const double* const values = &values_[i * dense_];
+        double parts[4] = {};
+        size_t d = 0;
+        for (; d + 4 <= dense_; d += 4)
+            for (size_t k = 0; k < 4; k++) parts[k] += values[d + k] * coefficients[d + k];
+        for (; d < dense_; d++) parts[0] += values[d] * coefficients[d];
+        double sum = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+        for (const uint32_t place : categories(i)) sum += place == 0 ? 0 : coefficients[place];
+        return sum;
+    }
+
+    // Adds the rows' terms to sums, and keeps their slopes and weights for what follows.
+    template <Family family>
+    void add_terms(std::span<const double> coefficients, Curvature curvature, LikelihoodSums& sums) {
+        for (size_t i = 0; i < count_; i++) {
+            const double weight = design_.weight(begin_ + i), at = score(i, coefficients);
+            const RowTerms terms = terms_of<family>(design_.target(begin_ + i), at);
+            sums.deviance += weight * terms.deviance;
+            sums.pearson += weight * terms.pearson;
+            sums.largest = std::max(sums.largest, std::fabs(at));
+            slopes_[i] = weight * terms.slope;
+            weights_[i] = curvature == Curvature::squared_slopes ? slopes_[i] * slopes_[i]
+                          : curvature == Curvature::expected     ? weight * terms.expected
+                                                                 : weight * terms.curvature;
+        }
+    }
+
+    void add_slopes(double* to) const {
+        for (size_t i = 0; i < count_; i++) add_row(i, slopes_[i], to);
+    }
+    // Adds a multiple of a row of the design.
+    void add_row(size_t i, double factor, double* to) const {
+        const double* const values = &values_[i * dense_];
+        for (size_t d = 0; d < dense_; d++) to[d] += factor * values[d];
+        for (const uint32_t place : categories(i))
+            if (place > 0) to[place] += factor;
+    }
+    double slope(size_t i) const { return slopes_[i]; }
+    size_t count() const { return count_; }
+
+    void add_matrix(double* matrix, size_t size, RunContext& context) {
+        for (size_t i = 0; i < count_; i++)
+            for (size_t d = 0; d < dense_; d++) weighted_[i * dense_ + d] = -weights_[i] * values_[i * dense_ + d];
+        subtract_products(weighted_.data(), values_.data(), count_, dense_, matrix, size, context);
+        for (size_t i = 0; i < count_; i++) add_categories(i, matrix, size);
+    }
+
+  private:
+    static constexpr const char* what = "rows of a linear model";
+
+    std::span<const uint32_t> categories(size_t i) const { return places_.span().subspan(i * groups_, groups_); }
+    // Places of later groups are greater.
+    void add_categories(size_t i, double* matrix, size_t size) const {
+        const std::span<const uint32_t> places = categories(i);
+        for (size_t g = 0; g < places.size(); g++) {
+            if (places[g] == 0) continue;
+            double* const row = matrix + places[g] * size;
+            for (size_t d = 0; d < dense_; d++) row[d] -= weighted_[i * dense_ + d];
+            for (size_t h = 0; h <= g; h++)
+                if (places[h] > 0) row[places[h]] += weights_[i];
+        }
+    }
+
+    const Design& design_;
+    const size_t dense_, groups_;
+    Buffer<double> values_, weighted_;
+    Buffer<uint32_t> places_;
+    Buffer<double> slopes_, weights_;
+    uint64_t begin_ = 0;
+    size_t count_ = 0;
+};
+
+// Returns how many sums are formed side by side, whose memory is bounded.
+size_t lanes_of(uint64_t rows, size_t size, bool has_matrix) {
+    static constexpr size_t most = 16, numbers = size_t{1} << 22;
+    const size_t by_memory = has_matrix ? std::clamp<size_t>(numbers / (size * size), 2, most) : most;
+    return std::clamp<size_t>(rows / (8 * block_rows), 1, by_memory);
+}
+
+void add(Buffer<double>& to, const Buffer<double>& from) {
+    for (size_t i = 0; i < to.size(); i++) to[i] += from[i];
+}
+
+} // namespace
+
+LikelihoodSums Likelihood::sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin,
+                                uint64_t end) const {
+    const size_t size = design_.size(), lanes = lanes_of(end - begin, size, curvature != Curvature::none);
+    std::vector<LikelihoodSums> sums;
+    for (size_t lane = 0; lane < lanes; lane++) {
+        sums.emplace_back(context_.memory());
+        sums.back().slopes = Buffer<double>(context_.memory(), "sums of a linear model", size, 0.0);
+        if (curvature != Curvature::none)
+            sums.back().matrix = Buffer<double>(context_.memory(), "the matrix of a linear model", size * size, 0.0);
+    }
+    const uint64_t units = 1 + size / 8;
+    WorkerContexts contexts(context_, team_.size(), 0, "sums of a linear model");
+    const auto sum_lane = [&](size_t lane, RunContext& own) {
+        RowBlock rows(design_, own.memory());
+        const uint64_t first = begin + (end - begin) * lane / lanes, last = begin + (end - begin) * (lane + 1) / lanes;
+        for (uint64_t row = first; row < last; row += block_rows) {
+            rows.read(row, std::min<uint64_t>(last, row + block_rows));
+            with_family(family_, [&](auto family) {
+                rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums[lane]);
+            });
+            rows.add_slopes(sums[lane].slopes.data());
+            if (curvature != Curvature::none) rows.add_matrix(sums[lane].matrix.data(), size, own);
+            own.worked(rows.count() * units);
+        }
+    };
+    team_.for_each(
+        lanes, [&](size_t lane, int worker) { contexts.run(worker, [&](RunContext& own) { sum_lane(lane, own); }); },
+        [&] { contexts.poll(); });
+    for (size_t lane = 1; lane < lanes; lane++) {
+        add(sums[0].slopes, sums[lane].slopes);
+        add(sums[0].matrix, sums[lane].matrix);
+        sums[0].deviance += sums[lane].deviance;
+        sums[0].pearson += sums[lane].pearson;
+        sums[0].largest = std::max(sums[0].largest, sums[lane].largest);
+    }
+    return std::move(sums[0]);
+}
+
+LikelihoodSums Likelihood::at(std::span<const double> coefficients, Curvature curvature) const {
+    return sums(coefficients, curvature, 0, design_.training());
+}
+
+double Likelihood::held_out(std::span<const double> coefficients) const {
+    double weight = 0;
+    for (uint64_t row = design_.training(); row < design_.rows(); row++) weight += design_.weight(row);
+    return sums(coefficients, Curvature::none, design_.training(), design_.rows()).deviance / weight;
+}
+
+Buffer<double> Likelihood::clustered(std::span<const double> coefficients, uint64_t& groups) const {
+    const FeatureColumn& group = *design_.dataset().divider;
+    const RowIds ids = design_.dataset().ids_of(group);
+    const size_t size = design_.size(), codes = group.categories.size();
+    Buffer<double> slopes(context_.memory(), "groups of a linear model", codes * size, 0.0);
+    Buffer<uint8_t> seen(context_.memory(), "groups of a linear model", codes, 0);
+    RowBlock rows(design_, context_.memory());
+    LikelihoodSums unused(context_.memory());
+    for (uint64_t row = 0; row < design_.training(); row += block_rows) {
+        rows.read(row, std::min(design_.training(), row + block_rows));
+        with_family(family_, [&](auto family) {
+            rows.template add_terms<decltype(family)::value>(coefficients, Curvature::none, unused);
+        });
+        for (size_t i = 0; i < rows.count(); i++) {
+            const uint32_t code = group.codes[ids[row + i]];
+            if (code == FeatureColumn::null_code)
+                throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", group.name.c_str()));
+            seen[code] = 1;
+            rows.add_row(i, rows.slope(i), &slopes[code * size]);
+        }
+        context_.worked(rows.count() * (1 + size / 4));
+    }
+    groups = static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 1));
+    Buffer<double> matrix(context_.memory(), "the matrix of a linear model", size * size, 0.0);
+    for (size_t begin = 0; begin < codes; begin += block_rows) {
+        const size_t count = std::min(block_rows, codes - begin);
+        subtract_products(&slopes[begin * size], &slopes[begin * size], count, size, matrix.data(), size, context_);
+    }
+    for (double& number : matrix) number = -number;
+    return matrix;
+}
+
+} // namespace btml::linear

@@ -1,0 +1,309 @@
+#include "core/linear/linear_fit.hpp"
+
+#include "core/linear/coefficient_errors.hpp"
+#include "core/linear/newton_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::linear {
+
+namespace {
+
+Family family_of(const Dataset& dataset, const Options& options) {
+    const Family family = options.family;
+    if (dataset.labels.empty()) return family == Family::automatic ? Family::gaussian : family;
+    const std::string setting = format("family => '%s'", name_of(family));
+    if (family != Family::automatic && family != Family::binomial)
+        throw Error(ErrorCode::wrong_type, format("the target has labels, %s needs numbers", setting.c_str()),
+                    "The family for booleans and labels is \"binomial\".", "Leave out the family.");
+    if (dataset.labels.size() != 2)
+        throw Error(ErrorCode::invalid_argument,
+                    format("the target of a binomial linear model has two labels, not %zu", dataset.labels.size()), "",
+                    "btml.boost_fit predicts any number of labels.");
+    return Family::binomial;
+}
+
+// Sums over targets of training rows, which do not change while coefficients do.
+struct TargetSums {
+    double weight = 0, targets = 0, terms = 0;
+
+    TargetSums(const Design& design, Family family, RunContext& context) {
+        double largest = 0;
+        context.for_each(design.rows(), 1, [&](uint64_t row) {
+            const double y = design.target(row);
+            check_target(family, y);
+            largest = std::max(largest, std::fabs(y));
+        });
+        check_targets(largest);
+        context.for_each(design.training(), 2, [&](uint64_t row) {
+            const double w = design.weight(row), y = design.target(row);
+            weight += w;
+            targets += w * y;
+            terms += log_likelihood_term(family, y, w);
+        });
+    }
+    double mean() const { return targets / weight; }
+};
+
+void refuse_one_value(Family family, double mean) {
+    const bool is_alone = family == Family::binomial ? mean == 0 || mean == 1 : family == Family::poisson && mean == 0;
+    if (!is_alone) return;
+    throw Error(
+        ErrorCode::invalid_argument,
+        format("family => '%s' has no finite coefficients: the target is %g in all rows", name_of(family), mean),
+        family == Family::binomial ? "Both values must occur." : "Some target must be greater than 0.");
+}
+
+// Finds the coefficients of the least objective.
+class Fitter {
+  public:
+    Fitter(Design& design, const Options& options, Family family, ThreadTeam& team, RunContext& context)
+        : design_(design),
+          options_(options),
+          context_(context),
+          targets_(design, family, context),
+          likelihood_(design, family, team, context),
+          step_(options_, targets_.weight, team, context),
+          sums_(context.memory()) {
+        refuse_one_value(family, targets_.mean());
+    }
+
+    void run() {
+        coefficients_.assign(design_.size(), 0);
+        coefficients_[0] = score_of_mean(family(), targets_.mean());
+        sums_ = likelihood_.at(coefficients_, Curvature::observed);
+        null_deviance_ = sums_.deviance;
+        if (options_.penalty == 0) drop_dependent();
+        while (!iterate())
+            if (iterations_ >= static_cast<uint32_t>(options_.iterations)) refuse_iterations();
+        if (is_unbounded()) check_separation();
+        // The last step is smaller than what convergence asked for, and makes up for rounding.
+        const std::vector<double> step = next_step();
+        for (size_t i = 0; i < step.size(); i++) coefficients_[i] += step[i];
+        finish();
+    }
+
+    const std::vector<double>& coefficients() const { return coefficients_; }
+    // Returns the sums at the coefficients, with the expected curvature where there is no penalty.
+    LikelihoodSums& sums() { return sums_; }
+    const Likelihood& likelihood() const { return likelihood_; }
+
+    Statistics statistics() const;
+
+  private:
+    Family family() const { return likelihood_.family(); }
+    // Says whether coefficients may run away.
+    bool is_unbounded() const {
+        return options_.penalty == 0 && (family() == Family::binomial || family() == Family::poisson);
+    }
+    double objective(const LikelihoodSums& sums, std::span<const double> coefficients) const {
+        return sums.deviance / (2 * targets_.weight) + step_.penalty_of(coefficients);
+    }
+    std::vector<double> next_step() const;
+    void drop_dependent();
+    bool iterate();
+    void finish();
+    void check_separation() const;
+    [[noreturn]] void refuse_separation(std::span<const double> step) const;
+    [[noreturn]] void refuse_iterations() const;
+
+    Design& design_;
+    const Options options_;
+    RunContext& context_;
+    const TargetSums targets_;
+    const Likelihood likelihood_;
+    const NewtonStep step_;
+    std::vector<double> coefficients_;
+    LikelihoodSums sums_; // at the coefficients
+    double null_deviance_ = 0;
+    uint32_t iterations_ = 0;
+};
+
+// Rows whose scores run away soon weigh nothing, and the matrix is singular.
+std::vector<double> Fitter::next_step() const {
+    try {
+        return step_(sums_, coefficients_);
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::out_of_range) refuse_separation({});
+        throw;
+    }
+}
+
+// At the first coefficients all rows have the same mean, and the matrix is that of the features alone.
+void Fitter::drop_dependent() {
+    const std::vector<size_t> order = design_.in_order();
+    const std::vector<size_t> dependent = dependent_places(sums_.matrix, design_.size(), order, context_);
+    if (dependent.empty()) return;
+    std::vector<size_t> kept;
+    for (size_t place = 0; place < design_.size(); place++)
+        if (std::find(dependent.begin(), dependent.end(), place) == dependent.end()) kept.push_back(place);
+    design_.drop(dependent);
+    keep_places(sums_, kept, context_);
+    coefficients_.resize(kept.size());
+}
+
+// Takes a step, which is halved until the objective does not grow. Returns whether the objective has converged.
+bool Fitter::iterate() {
+    static constexpr int halvings = 40;
+    static constexpr double converged = 1e-10, rounding = 1e-12;
+    const std::vector<double> step = next_step();
+    const double before = objective(sums_, coefficients_), size = std::fabs(before) + 1e-3;
+    const bool is_gaussian = family() == Family::gaussian;
+    iterations_++;
+    double length = 1;
+    for (int halving = 0; halving < halvings; halving++, length /= 2) {
+        std::vector<double> tried = coefficients_;
+        for (size_t i = 0; i < tried.size(); i++) tried[i] += length * step[i];
+        LikelihoodSums sums = likelihood_.at(tried, is_gaussian ? Curvature::none : Curvature::observed);
+        const double after = objective(sums, tried);
+        if (!is_gaussian && !(after <= before + rounding * size)) continue;
+        if (is_gaussian) sums.matrix = std::move(sums_.matrix); // is the same everywhere
+        sums_ = std::move(sums);
+        coefficients_ = std::move(tried);
+        context_.progress("fitting", iterations_, 0);
+        return is_gaussian || (length == 1 && std::fabs(before - after) <= converged * size);
+    }
+    return true; // No step is better: what is left is rounding.
+}
+
+void Fitter::finish() {
+    const bool needs_matrix = options_.penalty == 0 && family() != Family::gaussian;
+    LikelihoodSums sums = likelihood_.at(coefficients_, needs_matrix ? Curvature::expected : Curvature::none);
+    if (!needs_matrix) sums.matrix = std::move(sums_.matrix);
+    sums_ = std::move(sums);
+}
+
+// Where the target's values are separated, scores run away by about 1 an iteration while the deviance hardly changes.
+void Fitter::check_separation() const {
+    static constexpr double large = 10, moves = 0.1;
+    if (sums_.largest < large) return;
+    const std::vector<double> step = next_step();
+    if (likelihood_.at(step, Curvature::none).largest > moves) refuse_separation(step);
+}
+
+void Fitter::refuse_separation(std::span<const double> step) const {
+    std::string of;
+    double largest = 0;
+    for (size_t place = 1; place < design_.size(); place++) {
+        const double moved = std::fabs(step.empty() ? coefficients_[place] : step[place]);
+        if (!(moved > largest)) continue;
+        largest = moved;
+        of = " of feature \"" + design_.dataset().features[design_.column_at(place).feature].name + '"';
+    }
+    throw Error(ErrorCode::invalid_argument,
+                format("family => '%s' has no finite coefficient%s", name_of(family()), of.c_str()),
+                family() == Family::binomial ? "The features separate the target's values in some rows."
+                                             : "The target is 0 in all rows that the features set apart.",
+                "Give a penalty, as penalty => 0.01, or leave out the feature.");
+}
+
+void Fitter::refuse_iterations() const {
+    if (is_unbounded()) check_separation();
+    throw Error(ErrorCode::invalid_argument,
+                format("family => '%s' did not converge in %d iterations", name_of(family()), options_.iterations), "",
+                "Give more iterations, or a penalty.");
+}
+
+Statistics Fitter::statistics() const {
+    Statistics found;
+    const auto rows = static_cast<double>(design_.training());
+    const auto count = static_cast<double>(
+        1 + std::count_if(coefficients_.begin() + 1, coefficients_.end(), [](double x) { return x != 0; }));
+    const auto coefficients = options_.penalty == 0 ? static_cast<double>(design_.size()) : count;
+    found.weight = targets_.weight;
+    found.deviance = sums_.deviance;
+    found.null_deviance = null_deviance_;
+    found.iterations = iterations_;
+    found.degrees_of_freedom = std::max(0.0, rows - coefficients);
+    const bool is_estimated = family() == Family::gaussian || family() == Family::gamma;
+    const double dispersion = is_estimated ? sums_.pearson / found.degrees_of_freedom : 1;
+    if (std::isfinite(dispersion)) found.dispersion = dispersion;
+    if (null_deviance_ > 0) found.r_squared = 1 - sums_.deviance / null_deviance_;
+    if (found.r_squared && family() == Family::gaussian && options_.penalty == 0 && found.degrees_of_freedom > 0)
+        found.adjusted_r_squared = 1 - (1 - *found.r_squared) * (rows - 1) / found.degrees_of_freedom;
+    const double log_likelihood =
+        linear::log_likelihood(family(), rows, targets_.weight, sums_.deviance, targets_.terms);
+    if (!std::isfinite(log_likelihood)) return found;
+    found.log_likelihood = log_likelihood;
+    if (options_.penalty == 0) found.aic = -2 * log_likelihood + 2 * (coefficients + is_estimated);
+    return found;
+}
+
+// Puts coefficients of standardised columns into units of the features.
+void fill_columns(Model& model, const Design& design, std::span<const double> coefficients) {
+    model.columns = design.columns();
+    model.intercept = model.centre = coefficients[0];
+    for (size_t place = 1; place < design.size(); place++) {
+        Column& column = model.columns[design.number_at(place)];
+        column.estimate = coefficients[place] / column.scale;
+        if (place < design.dense())
+            model.intercept -= column.estimate * column.mean;
+        else
+            model.centre += column.estimate * column.mean;
+    }
+}
+
+// Numbers that are stored are finite.
+void check_finite_model(const Model& model) {
+    for (const Column& column : model.columns)
+        if (!std::isfinite(column.estimate) || !std::isfinite(column.mean))
+            throw Error(ErrorCode::out_of_range, format("the coefficient of \"%s\" is no finite number",
+                                                        model.features[column.feature].name.c_str()));
+}
+
+// Says which columns have no coefficient.
+void warn_of_dropped(const Model& model, std::vector<std::string>& warnings) {
+    static constexpr size_t most = 10;
+    for (const ColumnState state : {ColumnState::constant, ColumnState::dependent}) {
+        std::string names;
+        size_t count = 0;
+        for (const Column& column : model.columns)
+            if (column.state == state && ++count <= most) names += (names.empty() ? "" : ", ") + model.name_of(column);
+        if (count > most) names += format(", and %zu more", count - most);
+        if (count > 0)
+            warnings.push_back((state == ColumnState::constant
+                                    ? "constant in all training rows, and without a coefficient: "
+                                    : "without a coefficient, because they follow from features before them: ") +
+                               names);
+    }
+}
+
+} // namespace
+
+FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
+    options.validate();
+    FitResult result;
+    Model& model = result.model;
+    model.options = options;
+    model.options.family = family_of(dataset, options);
+    model.labels = dataset.labels;
+    ThreadTeam team(context);
+    const auto phase = [&](const char* name) -> double& {
+        context.progress(name, 0, 0);
+        return result.timings.emplace_back(Timing{name, 0}).seconds;
+    };
+    OrderedRows rows = [&] {
+        const Stopwatch watch(phase("sorting rows"));
+        return order_rows(std::move(dataset), team, context);
+    }();
+    model.features = {rows.dataset.features.begin(), rows.dataset.features.end()};
+    model.rows = rows.training;
+    model.holdout_rows = rows.dataset.rows - rows.training;
+    const Stopwatch watch(phase("fitting"));
+    Design design(std::move(rows), team, context);
+    model.references = design.references();
+    model.missing = design.missing();
+    Fitter fitter(design, options, model.options.family, team, context);
+    fitter.run();
+    model.statistics = fitter.statistics();
+    fill_columns(model, design, fitter.coefficients());
+    check_finite_model(model);
+    if (model.has_errors())
+        fill_errors(model, fitter.likelihood(), fitter.coefficients(), std::move(fitter.sums().matrix));
+    if (model.holdout_rows > 0) model.statistics.holdout_deviance = fitter.likelihood().held_out(fitter.coefficients());
+    warn_of_dropped(model, result.warnings);
+    return result;
+}
+
+} // namespace btml::linear

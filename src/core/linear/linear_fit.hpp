@@ -1,0 +1,34 @@
+// Training: generalised linear models over rows of a join.
+#pragma once
+
+#include "core/base/timing.hpp"
+#include "core/data/dataset.hpp"
+#include "core/linear/linear_model.hpp"
+
+namespace btml::linear {
+
+struct FitResult {
+    Model model;
+    std::vector<Timing> timings;
+    std::vector<std::string> warnings; // what the user should know although it is no error
+};
+
+// The columns that a design may have at most.
+inline constexpr size_t max_columns = 10'000;
+
+// Fills in all of the model but target, strategy and the rows skipped, which the caller knows. The dataset is consumed.
+// The same dataset up to the order of its rows gives the same model to the last bit, whatever context.threads() is.
+//
+// The least of Σ w·deviance/(2 Σ w) + penalty·(l1_ratio·Σ|β| + (1 − l1_ratio)/2·Σβ²) is found, where β is in units of
+// the standard deviation of numbers, and the intercept costs nothing (glmnet's objective). Without a penalty, columns
+// that follow from those before them are dropped. Weights are R's: a variance is over the weight, and the degrees of
+// freedom count rows. A boolean target has the labels false and true. With dataset.divider, categories, robust errors
+// are clustered by them.
+//
+// Errors: invalid_argument (options; no features; a family that the target's labels do not go with; a target of one
+// value or that the features separate, where no finite coefficients exist; no convergence), NothingToTrainOn,
+// out_of_range (a target that the family cannot have; a feature, weight or target that is not finite or 1e150 or more),
+// null_value (a group of NULL), limit_exceeded (more columns than max_columns), memory_limit.
+FitResult fit(Dataset dataset, const Options& options, RunContext& context);
+
+} // namespace btml::linear

@@ -1,0 +1,98 @@
+#include "core/linear/linear_predictor.hpp"
+
+#include "core/linear/family.hpp"
+#include "core/numbers/number.hpp"
+#include "core/numbers/student_t.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::linear {
+
+Predictor::Predictor(const Model& model) : model_(model), terms_(model.features.size()) {
+    for (size_t c = 0; c < model.columns.size(); c++) {
+        const Column& column = model.columns[c];
+        Terms& terms = terms_[column.feature];
+        if (column.state == ColumnState::kept) kept_.push_back(c);
+        if (column.kind == ColumnKind::number) {
+            terms.number = &column;
+            continue;
+        }
+        terms.mean += column.estimate * column.mean;
+        if (column.kind == ColumnKind::missing) {
+            terms.missing = &column;
+            continue;
+        }
+        terms.categories.resize(model.features[column.feature].categories.size());
+        terms.categories[column.category] = &column;
+    }
+    point_.resize(kept_.size() + 1);
+}
+
+// Returns the column of zeros and ones that is 1 where the feature has this value.
+const Column* Predictor::one_of(const Terms& terms, double value) const {
+    if (is_null(value)) return terms.missing;
+    if (!(value >= 0 && value < static_cast<double>(terms.categories.size()))) return nullptr;
+    return terms.categories[static_cast<size_t>(value)];
+}
+
+double Predictor::contribution(const Terms& terms, double value) const {
+    double sum = -terms.mean;
+    if (const Column* const one = one_of(terms, value)) sum += one->estimate;
+    if (terms.number && terms.number->state == ColumnState::kept && !is_null(value))
+        sum += terms.number->estimate * (value - terms.number->mean);
+    return sum;
+}
+
+double Predictor::score(std::span<const double> features) {
+    double sum = base();
+    for (size_t f = 0; f < terms_.size(); f++) sum += contribution(terms_[f], features[f]);
+    return sum;
+}
+
+void Predictor::contributions(std::span<const double> features, std::span<double> to) {
+    for (size_t f = 0; f < terms_.size(); f++) to[f] = contribution(terms_[f], features[f]);
+}
+
+double Predictor::response(double score) const {
+    return mean_of_score(model_.options.family, score);
+}
+
+void Predictor::place(std::span<const double> features) {
+    point_[0] = 1;
+    for (size_t k = 0; k < kept_.size(); k++) {
+        const Column& column = model_.columns[kept_[k]];
+        const double value = features[column.feature];
+        const bool is_number = column.kind == ColumnKind::number;
+        const double of_column = is_number ? (is_null(value) ? column.mean : value)
+                                           : (one_of(terms_[column.feature], value) == &column ? 1 : 0);
+        point_[k + 1] = (of_column - column.mean) / column.scale;
+    }
+}
+
+double Predictor::standard_error(std::span<const double> features) {
+    place(features);
+    double variance = 0;
+    const double* row = model_.covariance.data();
+    for (size_t i = 0; i < point_.size(); row += ++i) {
+        double sum = 0;
+        for (size_t j = 0; j < i; j++) sum += row[j] * point_[j];
+        variance += point_[i] * (2 * sum + row[i] * point_[i]);
+    }
+    return std::sqrt(std::max(0.0, variance));
+}
+
+Predictor::Interval Predictor::mean_interval(std::span<const double> features, double confidence) {
+    const double at = score(features);
+    const double half = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom()) * standard_error(features);
+    return {response(at - half), response(at + half)};
+}
+
+Predictor::Interval Predictor::observation_interval(std::span<const double> features, double confidence) {
+    const double at = score(features), error = standard_error(features);
+    const double half = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom()) *
+                        std::sqrt(error * error + model_.statistics.dispersion.value_or(0));
+    return {at - half, at + half};
+}
+
+} // namespace btml::linear

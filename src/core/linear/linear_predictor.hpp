@@ -1,0 +1,57 @@
+// Predicts with a decoded linear model.
+#pragma once
+
+#include "core/linear/linear_model.hpp"
+
+namespace btml::linear {
+
+class Predictor {
+  public:
+    struct Interval {
+        double lower, upper;
+    };
+
+    // Keeps a reference to the model.
+    explicit Predictor(const Model& model);
+
+    // Takes one value per feature in the model's order: a number, a category's code (as a double; one that the model
+    // does not know, or -1, counts as the category of reference), or null_number, which counts as the mean or the
+    // category of reference where training rows had no NULL. Returns the prediction on the target's scale.
+    double operator()(std::span<const double> features) { return response(score(features)); }
+    // Returns the linear predictor: base() + Σ of the contributions, added in the features' order.
+    double score(std::span<const double> features);
+    double base() const { return model_.centre; }
+    // Puts what each feature adds to the score, over what it adds on average; 0 of one that was dropped.
+    void contributions(std::span<const double> features, std::span<double> to);
+    // Returns the mean of a target with this score.
+    double response(double score) const;
+
+    // Says whether the model has the covariance of its coefficients, which the others need.
+    bool has_errors() const { return !model_.covariance.empty(); }
+    // Returns the standard error of the score.
+    double standard_error(std::span<const double> features);
+    // Returns an interval of the mean, on the target's scale: that of the score, brought there.
+    Interval mean_interval(std::span<const double> features, double confidence);
+    // Returns an interval of an observation of weight 1, of a gaussian.
+    Interval observation_interval(std::span<const double> features, double confidence);
+
+  private:
+    // What a feature adds: the columns are null where there are none.
+    struct Terms {
+        const Column* number = nullptr;
+        const Column* missing = nullptr;
+        std::vector<const Column*> categories = {}; // by their codes
+        double mean = 0;                            // of what zeros and ones add
+    };
+
+    const Column* one_of(const Terms& terms, double value) const;
+    double contribution(const Terms& terms, double value) const;
+    void place(std::span<const double> features);
+
+    const Model& model_;
+    std::vector<Terms> terms_;  // by feature
+    std::vector<double> point_; // 1, then the kept columns, less their means and over their scales
+    std::vector<size_t> kept_;  // numbers of the columns that were kept
+};
+
+} // namespace btml::linear

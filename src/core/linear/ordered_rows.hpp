@@ -1,0 +1,20 @@
+// Puts rows of a dataset into an order that follows from their contents, so that sums of doubles over them do not
+// depend on the order in which a source gave them.
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/data/dataset.hpp"
+
+namespace btml::linear {
+
+struct OrderedRows {
+    Dataset dataset;   // the rows to train on, then those that are held out; without rows of weight 0
+    uint64_t training; // rows to train on
+};
+
+// Consumes the dataset. Rows of equal content, which are the same to any sum, are next to each other in any order.
+// Errors: NothingToTrainOn; out_of_range for a feature that is not finite or 1e150 or more in magnitude; those of
+// check_weight.
+OrderedRows order_rows(Dataset dataset, ThreadTeam& team, RunContext& context);
+
+} // namespace btml::linear
