@@ -11,7 +11,7 @@ namespace {
 
 Explainer& explainer_of(CachedModel& cached, const char* function) {
     if (cached.model->explainer) return *cached.model->explainer;
-    refuse_gaussian_process(function);
+    refuse_without_trees(*cached.model, function);
 }
 
 // What is explained: one of the scores, or the negative of the only one, which is that of the first of two labels.
@@ -34,6 +34,18 @@ ExplainedScore explained_score(const Arguments& arguments, CachedModel& cached, 
     return {0, code == 0 ? -1.0 : 1.0};
 }
 
+// How many scores a model has that is explained. Error wrong_type for what has no contributions.
+size_t score_count(CachedModel& cached, const char* function) {
+    return cached.model->linear ? 1 : explainer_of(cached, function).score_count();
+}
+
+// Puts what features add to a score, and the base behind them.
+void find_contributions(CachedModel& cached, size_t score, std::span<double> to) {
+    if (!cached.model->linear) return cached.model->explainer->contributions(cached.values, score, to);
+    cached.model->linear->contributions(cached.values, to.first(to.size() - 1));
+    to.back() = cached.model->linear->base();
+}
+
 // What a feature of an array is, as text: a category by its name, where the model knows it.
 std::optional<std::string> text_of(const Feature& feature, double x) {
     if (is_null(x)) return {};
@@ -46,11 +58,10 @@ std::optional<std::string> text_of(const Feature& feature, double x) {
 template <class TextOf>
 Datum explain(FunctionCallInfo fcinfo, CachedModel& cached, const TextOf& text) {
     ResultRows rows(fcinfo);
-    Explainer& explainer = explainer_of(cached, "explain");
-    const ExplainedScore score = explained_score(Arguments(fcinfo), cached, explainer.score_count(), "explain");
+    const ExplainedScore score = explained_score(Arguments(fcinfo), cached, score_count(cached, "explain"), "explain");
     const size_t features = cached.model->features.size();
     std::vector<double> found(features + 1);
-    explainer.contributions(cached.values, score.number, found);
+    find_contributions(cached, score.number, found);
     rows.add_row("(base)", std::optional<std::string>(), score(found[features]));
     for (const size_t f : largest_first(features, [&](size_t feature) { return std::abs(found[feature]); }))
         rows.add_row(cached.model->features[f].name, text(f), score(found[f]));
@@ -58,10 +69,13 @@ Datum explain(FunctionCallInfo fcinfo, CachedModel& cached, const TextOf& text) 
 }
 
 Datum shap(CachedModel& cached) {
-    Explainer& explainer = explainer_of(cached, "shap");
-    const size_t count = (cached.model->features.size() + 1) * explainer.score_count();
+    const size_t scores = score_count(cached, "shap"), count = (cached.model->features.size() + 1) * scores;
     ArrayType* const array = new_number_array(count);
-    explainer.contributions(cached.values, {reinterpret_cast<double*>(ARR_DATA_PTR(array)), count});
+    const std::span<double> to(reinterpret_cast<double*>(ARR_DATA_PTR(array)), count);
+    if (cached.model->linear)
+        find_contributions(cached, 0, to);
+    else
+        cached.model->explainer->contributions(cached.values, to);
     return PointerGetDatum(array);
 }
 

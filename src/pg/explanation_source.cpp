@@ -3,6 +3,7 @@
 #include "core/boosting/explanations/importance.hpp"
 #include "core/explanation/explanation_options.hpp"
 #include "core/explanation/feature_effects.hpp"
+#include "core/linear/linear_predictor.hpp"
 #include "pg/model/prediction.hpp"
 #include "pg/source/query_points.hpp"
 #include "pg/values/arguments.hpp"
@@ -26,27 +27,42 @@ QueryPoints sample_points(const std::string& source, const std::vector<Feature>&
     return points;
 }
 
+// Returns the labels of the target; none of numbers.
+const std::vector<std::string>& labels_of(const StoredModel& stored) {
+    static const std::vector<std::string> none;
+    if (const auto* const trees = std::get_if<boosting::Model>(&stored.model)) return trees->labels;
+    if (const auto* const model = std::get_if<linear::Model>(&stored.model)) return model->labels;
+    return none;
+}
+
 // Predicts as btml.predict does, or the probability of a class.
 class PointPredictor {
   public:
     // The model must outlive it.
     PointPredictor(StoredModel& stored, const std::optional<std::string>& label, const char* function,
                    RunContext& context) {
+        const std::vector<std::string>& labels = labels_of(stored);
+        if (label && labels.empty()) refuse_without_labels(function, "Leave the class out.");
+        if (label) label_ = code_of_label(labels, *label);
         if (auto* const model = std::get_if<boosting::Model>(&stored.model)) {
-            if (label && model->labels.empty()) refuse_without_labels(function, "Leave the class out.");
-            if (label) label_ = code_of_label(model->labels, *label);
             trees_.emplace(*model, context);
             if (!label && trees_->score_count() > 1) refuse_several_scores(function, "Name a class.");
             units_ = 1 + 2 * model->trees.size();
-        } else {
-            if (label) refuse_without_labels(function, "Leave the class out.");
-            gp_.emplace(std::get<gp::Model>(stored.model));
+        } else if (auto* const process = std::get_if<gp::Model>(&stored.model)) {
+            gp_.emplace(*process);
             units_ = 1000;
+        } else {
+            linear_.emplace(std::get<linear::Model>(stored.model));
+            units_ = 1 + features_of(stored).size();
         }
     }
 
     double operator()(std::span<const double> point) {
         if (gp_) return gp_->latent(point).mean;
+        if (linear_) {
+            const double mean = (*linear_)(point);
+            return label_ == size_t{0} ? 1 - mean : mean;
+        }
         return label_ ? trees_->probabilities(point)[*label_] : (*trees_)(point);
     }
     uint64_t units() const { return units_; } // of work, as RunContext counts it
@@ -54,6 +70,7 @@ class PointPredictor {
   private:
     std::optional<boosting::Predictor> trees_;
     std::optional<gp::Predictor> gp_;
+    std::optional<linear::Predictor> linear_;
     std::optional<size_t> label_;
     uint64_t units_;
 };
@@ -127,8 +144,11 @@ explanation::PointScorer make_scorer(StoredModel& stored, const Buffer<double>& 
 }
 
 // Errors not_supported, invalid_argument.
-boosting::HoldoutMetric metric_for(const boosting::Model* model, const std::optional<boosting::HoldoutMetric>& given) {
-    const boosting::ObjectiveNumber objective = model ? model->options.objective : boosting::ObjectiveNumber::squared;
+boosting::HoldoutMetric metric_for(const StoredModel& stored, const std::optional<boosting::HoldoutMetric>& given) {
+    const auto* const trees = std::get_if<boosting::Model>(&stored.model);
+    const boosting::ObjectiveNumber objective = trees                       ? trees->options.objective
+                                                : labels_of(stored).empty() ? boosting::ObjectiveNumber::squared
+                                                                            : boosting::ObjectiveNumber::binary;
     const std::optional<boosting::HoldoutMetric> usual = boosting::usual_metric(objective);
     if (!usual)
         throw Error(ErrorCode::not_supported, "btml.permutation_importance is not for objective 'rank'",
@@ -151,8 +171,8 @@ BTML_FUNCTION(btml_shap_importance) {
     read_options(arguments, explanation::sample_options_table, sample);
     BackendContext context("shap_importance");
     StoredModel stored = read_model(arguments.datum("model"), context);
-    const boosting::Model& model = boosted_trees(
-        stored, "shap_importance", "btml.gp_relevance tells what each feature adds to a Gaussian process.");
+    const boosting::Model& model =
+        boosted_trees(stored, "shap_importance", "btml.permutation_importance is for any model.");
     const QueryPoints points = sample_points(source, model.features, sample, {}, context);
     boosting::Explainer explainer(model, context);
     const std::vector<boosting::ContributionSize> sizes =
@@ -221,9 +241,8 @@ BTML_FUNCTION(btml_permutation_importance) {
     BackendContext context("permutation_importance");
     StoredModel stored = read_model(arguments.datum("model"), context);
     const auto* const trees = std::get_if<boosting::Model>(&stored.model);
-    const boosting::HoldoutMetric metric = metric_for(trees, options.metric);
-    static const std::vector<std::string> none;
-    const std::vector<std::string>& labels = trees ? trees->labels : none;
+    const boosting::HoldoutMetric metric = metric_for(stored, options.metric);
+    const std::vector<std::string>& labels = labels_of(stored);
     PointRequest request{.holdout = arguments.optional_column("holdout"), .is_given = true};
     if (labels.empty())
         request.number = target;

@@ -21,7 +21,14 @@ namespace {
                 hint);
 }
 
+[[noreturn]] void refuse_linear_model(const char* function) {
+    throw Error(ErrorCode::wrong_type,
+                format("model is a linear model, which has no calibration: btml.%s needs one", function), "",
+                "Of a gaussian one without penalty, btml.predict_interval has intervals.");
+}
+
 const uncertainty::Calibration& calibration_of(const DecodedModel& model, const char* function) {
+    if (model.linear) refuse_linear_model(function);
     if (model.calibration) return *model.calibration;
     if (!model.gp && !boosting::objective_of(model.objective).has_interval())
         throw Error(ErrorCode::wrong_type,
@@ -75,6 +82,10 @@ double probability(FunctionCallInfo fcinfo, const char* name) {
 
 Datum predict_interval(FunctionCallInfo fcinfo, CachedModel& cached) {
     const double level = probability(fcinfo, "level");
+    if (cached.model->linear && cached.model->linear->has_observation_interval()) {
+        const linear::Predictor::Interval found = cached.model->linear->observation_interval(cached.values, level);
+        return composite(fcinfo, {found.lower, found.upper});
+    }
     const uncertainty::Calibration& calibration = calibration_of(*cached.model, "predict_interval");
     const double lower = calibration.quantile((1 - level) / 2), upper = calibration.quantile((1 + level) / 2);
     if (std::isinf(lower) || std::isinf(upper))

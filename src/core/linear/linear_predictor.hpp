@@ -32,6 +32,8 @@ class Predictor {
     double standard_error(std::span<const double> features);
     // Returns an interval of the mean, on the target's scale: that of the score, brought there.
     Interval mean_interval(std::span<const double> features, double confidence);
+    // Says whether observations have intervals: of a gaussian with errors.
+    bool has_observation_interval() const { return has_errors() && model_.options.family == Family::gaussian; }
     // Returns an interval of an observation of weight 1, of a gaussian.
     Interval observation_interval(std::span<const double> features, double confidence);
 

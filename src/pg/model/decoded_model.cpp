@@ -102,9 +102,9 @@ DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
     held_.grow(memory_of(features_of(stored)));
     features = features_of(stored);
     codes = CategoryCodes(features);
+    kind = kind_of(stored);
     if (const auto* const model = std::get_if<boosting::Model>(&stored.model)) {
-        held_.grow(memory_of(model->labels));
-        labels = model->labels;
+        keep_labels(model->labels);
         keep(model->calibration);
         objective = model->options.objective;
         strategy = model->strategy;
@@ -114,11 +114,22 @@ DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
         else
             keep_trees(*model);
     } else {
-        keep(std::get<gp::Model>(stored.model).calibration);
-        strategy = std::get<gp::Model>(stored.model).strategy;
-        stored_gp_ = std::move(stored);
-        gp.emplace(std::get<gp::Model>(stored_gp_->model));
+        stored_ = std::move(stored);
+        if (auto* const process = std::get_if<gp::Model>(&stored_->model)) {
+            keep(process->calibration);
+            strategy = process->strategy;
+            gp.emplace(*process);
+        } else {
+            const auto& of_columns = std::get<linear::Model>(stored_->model);
+            keep_labels(of_columns.labels);
+            linear.emplace(of_columns);
+        }
     }
+}
+
+void DecodedModel::keep_labels(const std::vector<std::string>& found) {
+    held_.grow(memory_of(found));
+    labels = found;
 }
 
 void DecodedModel::keep(const std::optional<uncertainty::Calibration>& found) {

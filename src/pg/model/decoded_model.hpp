@@ -5,6 +5,7 @@
 #include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/trees/boosting_predictor.hpp"
 #include "core/gp/gp_predictor.hpp"
+#include "core/linear/linear_predictor.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/model/model_value.hpp"
 #include "pg/values/record.hpp"
@@ -17,12 +18,13 @@ namespace btml::pg {
 enum class ModelUse { predict, explain };
 
 class DecodedModel {
-    BackendContext run_;                   // counts the rest
-    Reservation held_;                     // of the features, labels and calibration
-    std::optional<StoredModel> stored_gp_; // which its predictor refers to
+    BackendContext run_;                // counts the rest
+    Reservation held_;                  // of the features, labels and calibration
+    std::optional<StoredModel> stored_; // which the predictor of what is no trees refers to
 
     void keep(const std::optional<uncertainty::Calibration>& found);
     void keep_trees(const boosting::Model& model);
+    void keep_labels(const std::vector<std::string>& found);
 
   public:
     // Holds at most max_bytes. Errors corrupt_model, memory_limit.
@@ -31,12 +33,14 @@ class DecodedModel {
     uint64_t bytes() { return sizeof(*this) + run_.memory().used(); }
 
     std::vector<Feature> features;
+    const char* kind;                // what people call such a model, with an article
     std::vector<std::string> labels; // of the target
     CategoryCodes codes;
     // One of these is there.
     std::optional<boosting::Predictor> trees;
     std::optional<boosting::Explainer> explainer;
     std::optional<gp::Predictor> gp;
+    std::optional<linear::Predictor> linear;
     std::optional<uncertainty::Calibration> calibration;
     // The deviation of trees that learned one: ln of its square, and what e^(half of that) takes.
     std::optional<boosting::Predictor> log_variance;

@@ -33,8 +33,9 @@ CachedModel::CachedModel(const ModelIdentity& seen, std::shared_ptr<DecodedModel
 
 gp::Predictor& CachedModel::gp_predictor(const char* function) {
     if (model->gp) return *model->gp;
-    throw Error(ErrorCode::wrong_type, format("model is boosted trees, btml.%s needs a Gaussian process", function),
-                "Boosted trees predict a number without a distribution.", "btml.predict predicts with any model.");
+    throw Error(ErrorCode::wrong_type, format("model is %s, btml.%s needs a Gaussian process", model->kind, function),
+                model->trees ? "Boosted trees predict a number without a distribution." : "",
+                "btml.predict predicts with any model.");
 }
 
 size_t CachedModel::code_of_label(std::string_view label) {

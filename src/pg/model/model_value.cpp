@@ -38,11 +38,13 @@ Envelope open_verified(std::span<const std::byte> bytes) {
 
 StoredModel decode_model(const Envelope& envelope, RunContext& context) {
     Reader reader(envelope.payload, context);
-    std::variant<boosting::Model, gp::Model> model;
+    std::variant<boosting::Model, gp::Model, linear::Model> model;
     if (envelope.kind == ModelKind::boosted_trees)
         model = boosting::decode(reader);
-    else
+    else if (envelope.kind == ModelKind::gaussian_process)
         model = gp::decode(reader, context);
+    else
+        model = linear::decode(reader);
     reader.finish();
     return {reader.held(), std::move(model), decode_timings(envelope.note)};
 }
@@ -69,6 +71,10 @@ void check_texts(const Model& model, RunContext& context) {
 }
 
 void check_labels(const gp::Model&) {}
+
+void check_labels(const linear::Model& model) {
+    for (const std::string& label : model.labels) check_stored_text(label);
+}
 
 void check_labels(const boosting::Model& model) {
     for (const std::string& label : model.labels) check_stored_text(label);
@@ -125,8 +131,13 @@ Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& 
     return bytes_datum(envelope.bytes());
 }
 
-[[noreturn]] void wrong_kind(const char* is, const char* function, const char* needs, const char* instead) {
-    throw Error(ErrorCode::wrong_type, format("model is %s, btml.%s needs %s", is, function, needs), "", instead);
+constexpr const char* kinds[] = {"boosted trees", "a Gaussian process", "a linear model"}; // in StoredModel's order
+
+template <size_t kind>
+auto& model_of_kind(StoredModel& stored, const char* function, const char* instead) {
+    if (auto* const model = std::get_if<kind>(&stored.model)) return *model;
+    throw Error(ErrorCode::wrong_type, format("model is %s, btml.%s needs %s", kind_of(stored), function, kinds[kind]),
+                "", instead);
 }
 
 } // namespace
@@ -141,6 +152,10 @@ Datum model_datum(const gp::FitResult& result, RunContext& context) {
 
 Datum model_datum(const gp::Model& model, RunContext& context) {
     return make_datum(ModelKind::gaussian_process, model, {}, context);
+}
+
+Datum model_datum(const linear::FitResult& result, RunContext& context) {
+    return make_datum(ModelKind::linear_model, result.model, result.timings, context);
 }
 
 Datum imported_model_datum(const boosting::Model& model, RunContext& context) {
@@ -158,13 +173,19 @@ StoredModel read_model(Datum value, RunContext& context) {
 }
 
 boosting::Model& boosted_trees(StoredModel& stored, const char* function, const char* instead) {
-    if (auto* const model = std::get_if<boosting::Model>(&stored.model)) return *model;
-    wrong_kind("a Gaussian process", function, "boosted trees", instead);
+    return model_of_kind<0>(stored, function, instead);
 }
 
 gp::Model& gaussian_process(StoredModel& stored, const char* function, const char* instead) {
-    if (auto* const model = std::get_if<gp::Model>(&stored.model)) return *model;
-    wrong_kind("boosted trees", function, "a Gaussian process", instead);
+    return model_of_kind<1>(stored, function, instead);
+}
+
+linear::Model& linear_model(StoredModel& stored, const char* function, const char* instead) {
+    return model_of_kind<2>(stored, function, instead);
+}
+
+const char* kind_of(const StoredModel& stored) {
+    return kinds[stored.model.index()];
 }
 
 static size_t place_of(std::string_view wanted, const std::vector<std::string>& names, const char* what) {

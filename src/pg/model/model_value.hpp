@@ -4,6 +4,7 @@
 #include "core/base/envelope.hpp"
 #include "core/boosting/booster.hpp"
 #include "core/gp/fit.hpp"
+#include "core/linear/linear_fit.hpp"
 #include "pg/bridge/guard.hpp"
 
 #include <algorithm>
@@ -15,14 +16,18 @@ namespace btml::pg {
 Datum model_datum(const boosting::FitResult& result, RunContext& context);
 Datum model_datum(const gp::FitResult& result, RunContext& context);
 Datum model_datum(const gp::Model& model, RunContext& context);
+Datum model_datum(const linear::FitResult& result, RunContext& context);
 // Checks its texts, which are somebody else's.
 Datum imported_model_datum(const boosting::Model& model, RunContext& context);
 
 struct StoredModel {
     Reservation held; // of the memory that the model takes and does not count itself
-    std::variant<boosting::Model, gp::Model> model;
+    std::variant<boosting::Model, gp::Model, linear::Model> model;
     std::vector<Timing> timings; // of the fit; empty when the value went through its text or binary form
 };
+
+// Returns what people call a model of its kind, with an article.
+const char* kind_of(const StoredModel& stored);
 
 // Decodes a model into the memory of the context, which must outlive it. Error corrupt_model.
 StoredModel read_model(Datum value, RunContext& context);
@@ -30,6 +35,7 @@ StoredModel read_model(Datum value, RunContext& context);
 // Error wrong_type for a model of another kind: btml.`function` needs this one, and `instead` says what helps.
 boosting::Model& boosted_trees(StoredModel& stored, const char* function, const char* instead);
 gp::Model& gaussian_process(StoredModel& stored, const char* function, const char* instead);
+linear::Model& linear_model(StoredModel& stored, const char* function, const char* instead);
 
 // Return the place of a label or a feature. Error invalid_argument with all of them in the DETAIL and the nearest in
 // the HINT.

@@ -11,7 +11,7 @@ namespace {
 // Returns the model's trees; the function is what errors name.
 boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
     if (cached.model->trees) return *cached.model->trees;
-    refuse_gaussian_process(function);
+    refuse_without_trees(*cached.model, function);
 }
 
 // Returns the trees of a model with one score.
@@ -21,25 +21,32 @@ boosting::Predictor& single_score(CachedModel& cached, const char* function, con
     refuse_several_scores(function, instead);
 }
 
-// Returns the trees of a model with labels.
-boosting::Predictor& with_labels(CachedModel& cached, const char* function) {
-    boosting::Predictor& trees = trees_of(cached, function);
-    if (!cached.model->labels.empty()) return trees;
-    refuse_without_labels(function, "btml.predict predicts it.");
+// Returns the probabilities of the labels, in their order.
+std::vector<double> probabilities(CachedModel& cached, const char* function) {
+    if (!cached.model->linear) trees_of(cached, function);
+    if (cached.model->labels.empty()) refuse_without_labels(function, "btml.predict predicts it.");
+    if (cached.model->linear) {
+        const double second = (*cached.model->linear)(cached.values);
+        return {1 - second, second};
+    }
+    const std::span<const double> found = cached.model->trees->probabilities(cached.values);
+    return {found.begin(), found.end()};
 }
 
 Datum predict(FunctionCallInfo, CachedModel& cached) {
     double value;
     if (cached.model->trees)
         value = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.")(cached.values);
+    else if (cached.model->linear)
+        value = (*cached.model->linear)(cached.values);
     else
         value = cached.gp_predictor("predict").latent(cached.values).mean;
     return Float8GetDatum(value);
 }
 
 Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
-    if (cached.model->gp)
-        throw Error(ErrorCode::wrong_type, "model is a Gaussian process, which has no first trees", "",
+    if (!cached.model->trees)
+        throw Error(ErrorCode::wrong_type, format("model is %s, which has no first trees", cached.model->kind), "",
                     "Leave out trees.");
     boosting::Predictor& trees = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.");
     const int64 first = Arguments(fcinfo).whole_number(2, "trees");
@@ -51,6 +58,7 @@ Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
 }
 
 Datum predict_score(FunctionCallInfo, CachedModel& cached) {
+    if (cached.model->linear) return Float8GetDatum(cached.model->linear->score(cached.values));
     return Float8GetDatum(single_score(cached, "predict_score", "Use btml.predict_scores.").scores(cached.values)[0]);
 }
 
@@ -67,21 +75,19 @@ Datum predict_leaf(FunctionCallInfo, CachedModel& cached) {
 
 // The first of the likeliest.
 Datum predict_class(FunctionCallInfo, CachedModel& cached) {
-    const std::span<const double> scores = with_labels(cached, "predict_class").scores(cached.values);
-    const auto likeliest = cached.model->labels.size() == 2 && scores.size() == 1
-                               ? scores[0] > 0
-                               : std::max_element(scores.begin(), scores.end()) - scores.begin();
+    const std::vector<double> found = probabilities(cached, "predict_class");
+    const auto likeliest = std::max_element(found.begin(), found.end()) - found.begin();
     return text_datum(cached.model->labels[static_cast<size_t>(likeliest)]);
 }
 
 Datum predict_probabilities(FunctionCallInfo, CachedModel& cached) {
-    return number_array(with_labels(cached, "predict_probabilities").probabilities(cached.values));
+    return number_array(probabilities(cached, "predict_probabilities"));
 }
 
 Datum predict_probability(FunctionCallInfo fcinfo, CachedModel& cached) {
-    boosting::Predictor& trees = with_labels(cached, "predict_probability");
+    const std::vector<double> found = probabilities(cached, "predict_probability");
     const std::string_view label = pg_call([=] { return bytes_of(PG_GETARG_DATUM(2), TEXTOID); });
-    return Float8GetDatum(trees.probabilities(cached.values)[cached.code_of_label(label)]);
+    return Float8GetDatum(found[cached.code_of_label(label)]);
 }
 
 Datum normal_datum(FunctionCallInfo fcinfo, const gp::Normal& normal) {
@@ -94,7 +100,7 @@ Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
         return normal_datum(fcinfo,
                             {(*cached.model->trees)(cached.values), cached.model->calibration->variance(sd * sd)});
     }
-    if (!cached.model->gp && boosting::objective_of(cached.model->objective).has_interval())
+    if (cached.model->trees && boosting::objective_of(cached.model->objective).has_interval())
         throw Error(ErrorCode::wrong_type, "model has no deviation, btml.predict_normal needs one", "",
                     "Train it with deviation => 'learned'. btml.predict_distribution takes any model with a holdout.");
     gp::Predictor& gp = cached.gp_predictor("predict_normal");
@@ -138,9 +144,10 @@ double deviation_of_trees(CachedModel& cached) {
     return cached.model->deviation_factor * boosting::exponential_of_score(score / 2);
 }
 
-void refuse_gaussian_process(const char* function) {
-    throw Error(ErrorCode::wrong_type, format("model is a Gaussian process, btml.%s needs boosted trees", function), "",
-                "A Gaussian process has btml.predict, btml.predict_normal and btml.predict_latent.");
+void refuse_without_trees(const DecodedModel& model, const char* function) {
+    throw Error(ErrorCode::wrong_type, format("model is %s, btml.%s needs boosted trees", model.kind, function), "",
+                model.gp ? "A Gaussian process has btml.predict, btml.predict_normal and btml.predict_latent."
+                         : "A linear model has btml.predict, btml.explain and btml.coefficients.");
 }
 
 void refuse_without_labels(const char* function, const char* instead) {

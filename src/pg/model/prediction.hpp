@@ -26,7 +26,7 @@ Datum composite(FunctionCallInfo fcinfo, std::initializer_list<double> numbers);
 double deviation_of_trees(CachedModel& cached);
 
 // Error wrong_type: btml.`function` needs boosted trees.
-[[noreturn]] void refuse_gaussian_process(const char* function);
+[[noreturn]] void refuse_without_trees(const DecodedModel& model, const char* function);
 // Error wrong_type: btml.`function` needs labels.
 [[noreturn]] void refuse_without_labels(const char* function, const char* instead);
 // Error wrong_type: btml.`function` needs a single score.

@@ -17,6 +17,12 @@ void add_facts(JsonWriter& json, const boosting::Model& model, size_t feature) {
 
 void add_facts(JsonWriter&, const gp::Model&, size_t) {}
 
+void add_facts(JsonWriter& json, const linear::Model& model, size_t feature) {
+    const Feature& of = model.features[feature];
+    if (of.categorical && !of.categories.empty()) json.add("reference", of.categories[model.references[feature]]);
+    if (model.missing[feature] > 0) json.add("missing", model.missing[feature]);
+}
+
 template <class Model>
 void add_features(JsonWriter& json, const Model& model) {
     json.begin_array("features");
@@ -77,6 +83,12 @@ void add_params(JsonWriter& json, const boosting::Model& model) {
 void add_params(JsonWriter& json, const gp::Model& model) {
     json.begin_object("params");
     add_options(json, gp::options_table, model.options);
+    json.end_object();
+}
+
+void add_params(JsonWriter& json, const linear::Model& model) {
+    json.begin_object("params");
+    add_options(json, linear::options_table, model.options);
     json.end_object();
 }
 
@@ -162,6 +174,26 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.end_object();
 }
 
+void add_metrics(JsonWriter& json, const linear::Model& model) {
+    const linear::Statistics& found = model.statistics;
+    const auto add = [&](const char* name, const std::optional<double>& value) {
+        if (value) json.add(name, *value);
+    };
+    json.begin_object("metrics");
+    add("r_squared", found.r_squared);
+    add("adjusted_r_squared", found.adjusted_r_squared);
+    json.add("deviance", found.deviance);
+    json.add("null_deviance", found.null_deviance);
+    add("dispersion", found.dispersion);
+    add("log_likelihood", found.log_likelihood);
+    add("aic", found.aic);
+    json.add("degrees_of_freedom", found.degrees_of_freedom);
+    if (found.groups > 0) json.add("groups", found.groups);
+    json.add("iterations", found.iterations);
+    add("holdout_deviance", found.holdout_deviance);
+    json.end_object();
+}
+
 void add_calibration(JsonWriter& json, const std::optional<uncertainty::Calibration>& calibration) {
     if (!calibration) return;
     json.begin_object("calibration");
@@ -210,6 +242,15 @@ void begin(JsonWriter& json, const gp::Model& model) {
     json.add("scale", model.scale);
 }
 
+void begin(JsonWriter& json, const linear::Model& model) {
+    json.add("kind", "linear_model");
+    json.add("base", model.centre);
+    if (model.labels.empty()) return;
+    json.begin_array("labels");
+    for (const std::string& label : model.labels) json.add_item(label);
+    json.end_array();
+}
+
 template <class Model>
 Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunContext& context) {
     JsonWriter json(context);
@@ -223,7 +264,7 @@ Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunCo
     json.add("holdout_rows", model.holdout_rows);
     json.add("rows_skipped", model.rows_skipped);
     add_metrics(json, model);
-    add_calibration(json, model.calibration);
+    if constexpr (requires { model.calibration; }) add_calibration(json, model.calibration);
     json.add("strategy", model.strategy);
     json.add("strategy_reason", model.strategy_reason);
     if (!timings.empty()) {
@@ -274,6 +315,20 @@ std::string describe(const gp::Model& model) {
         text += format(", held-out negative log likelihood %.4g", *model.holdout_nll);
     else if (model.leave_one_out)
         text += format(", negative log likelihood %.4g leaving rows out", model.leave_one_out->mean_nll);
+    return text;
+}
+
+std::string describe(const linear::Model& model) {
+    const auto kept = std::count_if(model.columns.begin(), model.columns.end(), [](const linear::Column& column) {
+        return column.state == linear::ColumnState::kept;
+    });
+    std::string text = format("linear model: %s, %zu features, %zu coefficients -> %s, %" PRIu64 " rows",
+                              linear::name_of(model.options.family), model.features.size(),
+                              static_cast<size_t>(kept) + 1, model.target.c_str(), model.rows);
+    if (model.statistics.r_squared)
+        text +=
+            format(", %s %.4g", model.options.family == linear::Family::gaussian ? "R squared" : "deviance explained",
+                   *model.statistics.r_squared);
     return text;
 }
 

@@ -212,19 +212,25 @@ BoostRequest read_boost_request(const FitArguments& arguments, const Options& de
     return request;
 }
 
+std::vector<std::string> take_labels(relational::DataColumn& column, Oid type, RunContext& context) {
+    relational::drop_unused_categories(column, context);
+    sort_categories(column, type, context);
+    make_numbers(column, context);
+    return std::move(column.categories);
+}
+
 void read_target(TrainingJoin& training, const BoostRequest& request, Options& options, RunContext& context) {
     relational::DatasetPlan& plan = training.plan;
     relational::DataColumn& column = column_at(training.join, plan.target);
     const Oid type = training.target_type;
     TargetKind kind = type == BOOLOID ? TargetKind::boolean : TargetKind::number;
+    std::vector<std::string> names;
     if (column.kind == relational::DataColumn::Kind::category) {
         kind = TargetKind::label;
-        relational::drop_unused_categories(column, context);
-        sort_categories(column, type, context);
-        make_numbers(column, context);
+        names = take_labels(column, type, context);
     }
-    Labels labels = find_labels({request.target.c_str(), kind, column.numbers, std::move(column.categories)},
-                                request.labels, options, context);
+    Labels labels =
+        find_labels({request.target.c_str(), kind, column.numbers, std::move(names)}, request.labels, options, context);
     for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
     plan.labels = std::move(labels.names);
     plan.label_weights = std::move(labels.weights);

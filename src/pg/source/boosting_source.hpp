@@ -38,6 +38,9 @@ void read_target(TrainingJoin& training, const BoostRequest& request, boosting::
 // bytes.
 void sort_categories(relational::DataColumn& column, Oid type, RunContext& context);
 
+// Makes a target's categories codes of labels, in the order of their type; returns the labels.
+std::vector<std::string> take_labels(relational::DataColumn& column, Oid type, RunContext& context);
+
 // known_trees: that training starts with.
 boosting::Workload workload_of(const TrainingJoin& training, int known_trees = 0);
 

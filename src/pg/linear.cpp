@@ -1,0 +1,152 @@
+// SQL functions of linear models: btml.linear_fit, btml.linear_fit_agg and btml.coefficients.
+#include "core/linear/coefficients.hpp"
+#include "core/relational/join/join_rows.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/model/model_value.hpp"
+#include "pg/source/aggregated_rows.hpp"
+#include "pg/source/boosting_source.hpp"
+#include "pg/values/result.hpp"
+
+namespace btml::pg {
+
+using linear::Family;
+using linear::FitResult;
+
+namespace {
+
+struct LinearRequest : TrainingRequest {
+    linear::Options options; // validated
+};
+
+LinearRequest read_linear_request(const FitArguments& arguments) {
+    LinearRequest request{read_training_request(arguments), {}};
+    request.takes_labels = true;
+    arguments.read(linear::options_table, request.options);
+    request.options.validate();
+    const bool is_robust = request.options.std_error == linear::StdError::robust;
+    const std::optional<double> fraction = request.options.holdout_fraction;
+    if (request.group_by && !is_robust && !fraction)
+        throw Error(ErrorCode::invalid_argument, "group_by needs std_error => 'robust' or a holdout_fraction",
+                    "It says whose rows depend on each other, or are held out together.");
+    if (!request.group_by || fraction) set_holdout_fraction(request, fraction, 0);
+    return request;
+}
+
+// Makes codes of a target of two numbers; returns the labels.
+std::vector<std::string> take_two_numbers(Buffer<double>& values, const std::string& target, RunContext& context) {
+    std::vector<double> found;
+    context.for_each(values.size(), 1, [&](uint64_t row) {
+        if (is_null(values[row]) || std::find(found.begin(), found.end(), values[row]) != found.end()) return;
+        found.push_back(values[row]);
+        if (found.size() > 2)
+            throw Error(
+                ErrorCode::wrong_type,
+                format("target \"%s\" has more than two values, family => 'binomial' needs two", target.c_str()), "",
+                "family => 'poisson' is for counts.");
+    });
+    std::sort(found.begin(), found.end());
+    std::vector<std::string> labels;
+    for (const double value : found) labels.push_back(shortest(value));
+    context.for_each(values.size(), 1, [&](uint64_t row) {
+        if (!is_null(values[row])) values[row] = values[row] == found.front() ? 0 : 1;
+    });
+    return labels;
+}
+
+// Makes codes of a target of labels.
+void read_target(TrainingJoin& training, const LinearRequest& request, RunContext& context) {
+    relational::DataColumn& column = column_at(training.join, training.plan.target);
+    if (column.kind == relational::DataColumn::Kind::category)
+        training.plan.labels = take_labels(column, training.target_type, context);
+    else if (training.target_type == BOOLOID)
+        training.plan.labels = {"false", "true"};
+    else if (request.options.family == Family::binomial)
+        training.plan.labels = take_two_numbers(column.numbers, request.target, context);
+}
+
+Dataset take_rows(TrainingJoin& training, RunContext& context) {
+    notice_repeats(training.repeats, one_row_each);
+    const Stopwatch joining(training.timings.back().seconds);
+    relational::JoinRows rows = relational::enumerate(training.join, context);
+    return make_dataset(std::move(training.join), std::move(rows), training.plan, context);
+}
+
+Datum complete(FitResult& result, const std::string& target, uint64_t rows_skipped, const char* reason,
+               RunContext& context) {
+    result.model.target = target;
+    result.model.rows_skipped = rows_skipped;
+    result.model.strategy = "enumerate";
+    result.model.strategy_reason = reason;
+    for (const std::string& warning : result.warnings) notice(warning);
+    return model_datum(result, context);
+}
+
+} // namespace
+
+// btml.linear_fit(source, target, features, …) → model
+BTML_FUNCTION(btml_linear_fit) {
+    const NamedArguments call(fcinfo);
+    const FitArguments arguments(call);
+    arguments.check_names(linear::options_table);
+    const LinearRequest request = read_linear_request(arguments);
+    BackendContext context("linear_fit", request.verbose);
+    context.tell_minutes();
+    TrainingJoin training = read_training_join(request, context);
+    read_target(training, request, context);
+    hold_out(training, request, context);
+    const uint64_t skipped = training.rows_skipped;
+    FitResult result = linear::fit(take_rows(training, context), request.options, context);
+    result.timings.insert(result.timings.begin(), training.timings.begin(), training.timings.end());
+    if (request.holdout && result.model.holdout_rows == 0)
+        notice("holdout \"" + *request.holdout + "\" is true for no row", "", "Every row is trained on.");
+    return complete(result, request.target, skipped, "sums are over every row of the join", context);
+}
+
+// btml_internal.linear_fit_accumulate(state, y float8, x float8[], options btml.json [, weight float8]) → state
+BTML_FUNCTION(btml_linear_fit_accumulate) {
+    return accumulate_with_options(fcinfo,
+                                   [](const std::string& options) { parse_options(options, linear::options_table); });
+}
+
+// The same with y boolean
+BTML_FUNCTION(btml_linear_fit_accumulate_boolean) {
+    return accumulate_with_options(
+        fcinfo, [](const std::string& options) { parse_options(options, linear::options_table); }, TargetKind::boolean);
+}
+
+// btml_internal.linear_fit_final(state) → model; NULL when there was no row
+BTML_FUNCTION(btml_linear_fit_final) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    BackendContext context("linear_fit_agg");
+    context.tell_minutes();
+    return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
+        linear::Options options;
+        if (!rows.options().empty()) options = parse_options(rows.options(), linear::options_table);
+        Dataset dataset = rows.dataset(context);
+        if (rows.target() == TargetKind::boolean)
+            dataset.labels = {"false", "true"};
+        else if (options.family == Family::binomial)
+            dataset.labels = take_two_numbers(dataset.target, "y", context);
+        FitResult result = linear::fit(std::move(dataset), options, context);
+        return complete(result, "y", rows.rows_skipped(), "the rows were aggregated", context);
+    });
+}
+
+// btml.coefficients(model, confidence float8) → table(feature text, category text, estimate float8, std_error float8,
+// statistic float8, p_value float8, lower float8, upper float8)
+BTML_FUNCTION(btml_coefficients) {
+    const NamedArguments arguments(fcinfo);
+    ResultRows rows(fcinfo);
+    if (arguments.is_null("model")) return rows.done();
+    linear::CoefficientOptions options;
+    read_options(arguments, linear::coefficient_options_table, options);
+    BackendContext context("coefficients");
+    StoredModel stored = read_model(arguments.datum("model"), context);
+    const linear::Model& model = linear_model(stored, "coefficients", "btml.permutation_importance is for any model.");
+    for (const linear::Coefficient& found : linear::coefficients(model, options))
+        rows.add_row(found.feature, found.category, found.estimate, found.std_error, found.statistic, found.p_value,
+                     found.lower, found.upper);
+    return rows.done();
+}
+
+} // namespace btml::pg
