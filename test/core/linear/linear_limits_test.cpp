@@ -83,6 +83,9 @@ TEST(LinearLimits, RidgeKeepsDependentColumns) {
     EXPECT_NEAR(model.columns[0].estimate, column_of(model, "\"again\"").estimate, 1e-12);
     EXPECT_FALSE(model.has_errors());
     EXPECT_FALSE(coefficients(model, {})[1].std_error);
+    options.penalty = 1e-30;
+    expect_refused(rows, options, ErrorCode::invalid_argument,
+                   "features follow from each other, which penalty => 1e-30 does not make up for");
 }
 
 TEST(LinearLimits, FewRows) {
@@ -180,6 +183,16 @@ TEST(LinearLimits, SeparationIsFoundOnRandomData) {
         const Caught found = refused(rows, options_of(Family::binomial));
         EXPECT_EQ(found.message, "family => 'binomial' has no finite coefficient of feature \"other\"") << seed;
     }
+}
+
+// What the budget of iterations leaves off says more of a separated target.
+TEST(LinearLimits, SeparationIsFoundInFewIterations) {
+    QuietContext context;
+    PlainRows rows = random_rows(200, 8, Family::binomial);
+    for (size_t i = 0; i < rows.size(); i++) rows.target[i] = rows.features[0].values[i] > 1000;
+    Options options = options_of(Family::binomial);
+    for (options.iterations = 16; options.iterations < 40; options.iterations += 4)
+        EXPECT_EQ(refused(rows, options).message, "family => 'binomial' has no finite coefficient of feature \"x1\"");
 }
 
 TEST(LinearLimits, LargeScoresAreNoSeparation) {
