@@ -35,9 +35,9 @@ class Design {
     // Returns the places in the order of the features.
     std::vector<size_t> in_order() const;
 
-    // Writes the dense columns of rows, standardised, row by row; the first is 1.
-    void read(uint64_t begin, uint64_t end, double* to) const;
-    // Writes the place of the category that each group has in each row, 0 for that of reference.
+    // Writes the dense columns of rows, standardised, each `stride` numbers after the one before it; the first is 1.
+    void read(uint64_t begin, uint64_t end, double* to, size_t stride) const;
+    // Writes, row by row, the place of the category that each group has in each row, 0 for that of reference.
     void read_categories(uint64_t begin, uint64_t end, uint32_t* to) const;
 
   private:

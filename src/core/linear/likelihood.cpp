@@ -12,18 +12,14 @@ namespace {
 
 constexpr size_t block_rows = algebra::block_side;
 
-// Takes Σ a'b of so many rows, of `columns` numbers each, from the lower triangle of a matrix whose rows are `stride`
-// numbers apart.
-void subtract_products(const double* a, const double* b, size_t rows, size_t columns, double* matrix, size_t stride,
-                       RunContext& context) {
-    const algebra::Blocks left(a, rows, columns), right(b, rows, columns), sums(matrix, columns, columns, stride);
-    const size_t blocks = algebra::blocks_of(columns);
-    for (size_t r = 0; r < algebra::blocks_of(rows); r++)
-        for (size_t i = 0; i < blocks; i++)
-            for (size_t j = 0; j <= i; j++) {
-                algebra::subtract_product_of_columns(left(r, i), right(r, j), sums(i, j));
-                context.worked(1 + left(r, i).rows * left(r, i).columns * right(r, j).columns / 64);
-            }
+// Takes Σ ss' of so many rows s of numbers from the lower triangle of a matrix.
+void subtract_squares(const double* rows, size_t count, size_t size, double* matrix, RunContext& context) {
+    const algebra::Blocks blocks(rows, count, size), sums(matrix, size, size);
+    for (size_t i = 0; i < algebra::blocks_of(size); i++)
+        for (size_t j = 0; j <= i; j++) {
+            algebra::subtract_product_of_columns(blocks(0, i), blocks(0, j), sums(i, j));
+            context.worked(1 + count * blocks(0, i).columns * blocks(0, j).columns / 64);
+        }
 }
 
 // Rows of the design, with what they are worth at the coefficients at hand.
@@ -36,37 +32,37 @@ class RowBlock {
           values_(budget, what, block_rows * dense_),
           weighted_(budget, what, block_rows * dense_),
           places_(budget, what, block_rows * groups_),
+          scores_(budget, what, block_rows),
           slopes_(budget, what, block_rows),
           weights_(budget, what, block_rows) {}
 
     void read(uint64_t begin, uint64_t end) {
         begin_ = begin;
         count_ = end - begin;
-        design_.read(begin, end, values_.data());
+        design_.read(begin, end, values_.data(), block_rows);
         design_.read_categories(begin, end, places_.data());
     }
 
-    double score(size_t i, std::span<const double> coefficients) const {
-        const double* const values = &values_[i * dense_];
-        double parts[4] = {};
-        size_t d = 0;
-        for (; d + 4 <= dense_; d += 4)
-            for (size_t k = 0; k < 4; k++) parts[k] += values[d + k] * coefficients[d + k];
-        for (; d < dense_; d++) parts[0] += values[d] * coefficients[d];
-        double sum = (parts[0] + parts[1]) + (parts[2] + parts[3]);
-        for (const uint32_t place : categories(i)) sum += place == 0 ? 0 : coefficients[place];
-        return sum;
+    void score(std::span<const double> coefficients) {
+        std::fill_n(scores_.begin(), count_, 0.0);
+        for (size_t d = 0; d < dense_; d++) {
+            const double* const values = column(d);
+            for (size_t i = 0; i < count_; i++) scores_[i] += coefficients[d] * values[i];
+        }
+        for (size_t i = 0; i < count_; i++)
+            for (const uint32_t place : categories(i)) scores_[i] += place == 0 ? 0 : coefficients[place];
     }
 
     // Adds the rows' terms to sums, and keeps their slopes and weights for what follows.
     template <Family family>
     void add_terms(std::span<const double> coefficients, Curvature curvature, LikelihoodSums& sums) {
+        score(coefficients);
         for (size_t i = 0; i < count_; i++) {
-            const double weight = design_.weight(begin_ + i), at = score(i, coefficients);
-            const RowTerms terms = terms_of<family>(design_.target(begin_ + i), at);
+            const double weight = design_.weight(begin_ + i);
+            const RowTerms terms = terms_of<family>(design_.target(begin_ + i), scores_[i]);
             sums.deviance += weight * terms.deviance;
             sums.pearson += weight * terms.pearson;
-            sums.largest = std::max(sums.largest, std::fabs(at));
+            sums.largest = std::max(sums.largest, std::fabs(scores_[i]));
             slopes_[i] = weight * terms.slope;
             weights_[i] = curvature == Curvature::squared_slopes ? slopes_[i] * slopes_[i]
                           : curvature == Curvature::expected     ? weight * terms.expected
@@ -75,28 +71,42 @@ class RowBlock {
     }
 
     void add_slopes(double* to) const {
-        for (size_t i = 0; i < count_; i++) add_row(i, slopes_[i], to);
+        for (size_t d = 0; d < dense_; d++) {
+            const double* const values = column(d);
+            double parts[8] = {};
+            for (size_t i = 0; i < count_; i++) parts[i % 8] += slopes_[i] * values[i];
+            to[d] += ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
+        }
+        for (size_t i = 0; i < count_; i++)
+            for (const uint32_t place : categories(i))
+                if (place > 0) to[place] += slopes_[i];
     }
-    // Adds a multiple of a row of the design.
-    void add_row(size_t i, double factor, double* to) const {
-        const double* const values = &values_[i * dense_];
-        for (size_t d = 0; d < dense_; d++) to[d] += factor * values[d];
+    // Adds the slope of a row, times the row of the design.
+    void add_slope(size_t i, double* to) const {
+        for (size_t d = 0; d < dense_; d++) to[d] += slopes_[i] * column(d)[i];
         for (const uint32_t place : categories(i))
-            if (place > 0) to[place] += factor;
+            if (place > 0) to[place] += slopes_[i];
     }
-    double slope(size_t i) const { return slopes_[i]; }
     size_t count() const { return count_; }
 
+    // Adds the products of the rows' columns, times their weights, to the lower triangle of a matrix.
     void add_matrix(double* matrix, size_t size, RunContext& context) {
-        for (size_t i = 0; i < count_; i++)
-            for (size_t d = 0; d < dense_; d++) weighted_[i * dense_ + d] = -weights_[i] * values_[i * dense_ + d];
-        subtract_products(weighted_.data(), values_.data(), count_, dense_, matrix, size, context);
+        for (size_t d = 0; d < dense_; d++)
+            for (size_t i = 0; i < count_; i++) weighted_[d * block_rows + i] = -weights_[i] * column(d)[i];
+        const algebra::Blocks left(weighted_.data(), dense_, count_, block_rows),
+            right(values_.data(), dense_, count_, block_rows), sums(matrix, dense_, dense_, size);
+        for (size_t j = 0; j < algebra::blocks_of(dense_); j++)
+            for (size_t k = 0; k <= j; k++) {
+                algebra::subtract_product_of_rows(left(j, 0), right(k, 0), sums(j, k));
+                context.worked(1 + count_ * left(j, 0).rows * right(k, 0).rows / 64);
+            }
         for (size_t i = 0; i < count_; i++) add_categories(i, matrix, size);
     }
 
   private:
     static constexpr const char* what = "rows of a linear model";
 
+    const double* column(size_t d) const { return &values_[d * block_rows]; }
     std::span<const uint32_t> categories(size_t i) const { return places_.span().subspan(i * groups_, groups_); }
     // Places of later groups are greater.
     void add_categories(size_t i, double* matrix, size_t size) const {
@@ -104,7 +114,7 @@ class RowBlock {
         for (size_t g = 0; g < places.size(); g++) {
             if (places[g] == 0) continue;
             double* const row = matrix + places[g] * size;
-            for (size_t d = 0; d < dense_; d++) row[d] -= weighted_[i * dense_ + d];
+            for (size_t d = 0; d < dense_; d++) row[d] += weights_[i] * column(d)[i];
             for (size_t h = 0; h <= g; h++)
                 if (places[h] > 0) row[places[h]] += weights_[i];
         }
@@ -112,9 +122,9 @@ class RowBlock {
 
     const Design& design_;
     const size_t dense_, groups_;
-    Buffer<double> values_, weighted_;
-    Buffer<uint32_t> places_;
-    Buffer<double> slopes_, weights_;
+    Buffer<double> values_, weighted_; // column by column
+    Buffer<uint32_t> places_;          // row by row
+    Buffer<double> scores_, slopes_, weights_;
     uint64_t begin_ = 0;
     size_t count_ = 0;
 };
@@ -198,7 +208,7 @@ Buffer<double> Likelihood::clustered(std::span<const double> coefficients, uint6
             if (code == FeatureColumn::null_code)
                 throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", group.name.c_str()));
             seen[code] = 1;
-            rows.add_row(i, rows.slope(i), &slopes[code * size]);
+            rows.add_slope(i, &slopes[code * size]);
         }
         context_.worked(rows.count() * (1 + size / 4));
     }
@@ -206,7 +216,7 @@ Buffer<double> Likelihood::clustered(std::span<const double> coefficients, uint6
     Buffer<double> matrix(context_.memory(), "the matrix of a linear model", size * size, 0.0);
     for (size_t begin = 0; begin < codes; begin += block_rows) {
         const size_t count = std::min(block_rows, codes - begin);
-        subtract_products(&slopes[begin * size], &slopes[begin * size], count, size, matrix.data(), size, context_);
+        subtract_squares(&slopes[begin * size], count, size, matrix.data(), context_);
     }
     for (double& number : matrix) number = -number;
     return matrix;

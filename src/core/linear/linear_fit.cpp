@@ -74,14 +74,21 @@ class Fitter {
         coefficients_[0] = score_of_mean(family(), targets_.mean());
         sums_ = likelihood_.at(coefficients_, Curvature::observed);
         null_deviance_ = sums_.deviance;
-        if (options_.penalty == 0) drop_dependent();
+        if (options_.penalty == 0)
+            drop_dependent();
+        else if (options_.l1_ratio == 0)
+            check_penalty();
         while (!iterate())
-            if (iterations_ >= static_cast<uint32_t>(options_.iterations)) refuse_iterations();
-        if (is_unbounded()) check_separation();
-        // The last step is smaller than what convergence asked for, and makes up for rounding.
+            if (iterations_ >= static_cast<uint32_t>(options_.iterations)) {
+                check_separation();
+                refuse_iterations();
+            }
+        check_separation();
+        // The last step is far smaller than what convergence asked for, and changes nothing but coefficients.
         const std::vector<double> step = next_step();
         for (size_t i = 0; i < step.size(); i++) coefficients_[i] += step[i];
-        finish();
+        if (options_.penalty == 0 && family() == Family::gamma)
+            sums_ = likelihood_.at(coefficients_, Curvature::expected);
     }
 
     const std::vector<double>& coefficients() const { return coefficients_; }
@@ -102,9 +109,11 @@ class Fitter {
     }
     std::vector<double> next_step() const;
     void drop_dependent();
+    void check_penalty();
     bool iterate();
-    void finish();
+    double first_order_gain(std::span<const double> step) const;
     void check_separation() const;
+    [[noreturn]] void refuse_singular() const;
     [[noreturn]] void refuse_separation(std::span<const double> step) const;
     [[noreturn]] void refuse_iterations() const;
 
@@ -120,14 +129,19 @@ class Fitter {
     uint32_t iterations_ = 0;
 };
 
-// Rows whose scores run away soon weigh nothing, and the matrix is singular.
 std::vector<double> Fitter::next_step() const {
     try {
         return step_(sums_, coefficients_);
     } catch (const Error& error) {
-        if (error.code() == ErrorCode::out_of_range) refuse_separation({});
+        if (error.code() == ErrorCode::out_of_range) refuse_singular();
         throw;
     }
+}
+
+// Rows whose scores run away soon weigh nothing, and the matrix is singular.
+void Fitter::refuse_singular() const {
+    if (is_unbounded()) refuse_separation({});
+    refuse_iterations();
 }
 
 // At the first coefficients all rows have the same mean, and the matrix is that of the features alone.
@@ -143,10 +157,22 @@ void Fitter::drop_dependent() {
     coefficients_.resize(kept.size());
 }
 
+// A ridge penalty must not be rounding to what columns have beside those that they nearly follow from.
+void Fitter::check_penalty() {
+    const size_t size = design_.size();
+    Buffer<double> matrix = sums_.matrix.copy(context_);
+    for (size_t i = 1; i < size; i++) matrix[i * size + i] += options_.penalty * targets_.weight;
+    if (dependent_places(matrix, size, design_.in_order(), context_).empty()) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("features follow from each other, which penalty => %s does not make up for",
+                       shortest(options_.penalty).c_str()),
+                "", "Give a larger penalty, or none: such features are dropped then.");
+}
+
 // Takes a step, which is halved until the objective does not grow. Returns whether the objective has converged.
 bool Fitter::iterate() {
     static constexpr int halvings = 40;
-    static constexpr double converged = 1e-10, rounding = 1e-12;
+    static constexpr double converged = 1e-10, rounding = 1e-12, rounding_of_step = 1e-8;
     const std::vector<double> step = next_step();
     const double before = objective(sums_, coefficients_), size = std::fabs(before) + 1e-3;
     const bool is_gaussian = family() == Family::gaussian;
@@ -164,20 +190,25 @@ bool Fitter::iterate() {
         context_.progress("fitting", iterations_, 0);
         return is_gaussian || (length == 1 && std::fabs(before - after) <= converged * size);
     }
-    return true; // No step is better: what is left is rounding.
+    if (first_order_gain(step) > rounding_of_step * size) refuse_iterations();
+    return true; // What the step would gain is rounding.
 }
 
-void Fitter::finish() {
-    const bool needs_matrix = options_.penalty == 0 && family() != Family::gaussian;
-    LikelihoodSums sums = likelihood_.at(coefficients_, needs_matrix ? Curvature::expected : Curvature::none);
-    if (!needs_matrix) sums.matrix = std::move(sums_.matrix);
-    sums_ = std::move(sums);
+// Returns what the objective would fall by if it went on as it begins.
+double Fitter::first_order_gain(std::span<const double> step) const {
+    double gain = step_.penalty_of(coefficients_);
+    std::vector<double> reached = coefficients_;
+    for (size_t i = 0; i < step.size(); i++) {
+        gain += sums_.slopes[i] * step[i] / targets_.weight;
+        reached[i] += step[i];
+    }
+    return gain - step_.penalty_of(reached);
 }
 
 // Where the target's values are separated, scores run away by about 1 an iteration while the deviance hardly changes.
 void Fitter::check_separation() const {
     static constexpr double large = 10, moves = 0.1;
-    if (sums_.largest < large) return;
+    if (!is_unbounded() || sums_.largest < large) return;
     const std::vector<double> step = next_step();
     if (likelihood_.at(step, Curvature::none).largest > moves) refuse_separation(step);
 }
@@ -199,7 +230,6 @@ void Fitter::refuse_separation(std::span<const double> step) const {
 }
 
 void Fitter::refuse_iterations() const {
-    if (is_unbounded()) check_separation();
     throw Error(ErrorCode::invalid_argument,
                 format("family => '%s' did not converge in %d iterations", name_of(family()), options_.iterations), "",
                 "Give more iterations, or a penalty.");

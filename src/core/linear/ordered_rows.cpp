@@ -78,18 +78,26 @@ void gather(FeatureColumn& column, const uint32_t* rows, size_t count, RunContex
     gather(column.codes, rows, count, context);
 }
 
-void gather_table(Dataset& dataset, int table, const uint32_t* rows, size_t count, RunContext& context) {
-    for (FeatureColumn& column : dataset.features)
-        if (column.table == table) gather(column, rows, count, context);
+// Stores the columns of a table in the order of these of its rows.
+void gather_table(Dataset& dataset, int table, const uint32_t* rows, size_t count, ThreadTeam& team,
+                  RunContext& context) {
+    WorkerContexts contexts(context, team.size(), 0, "the order of rows");
+    team.for_each(
+        dataset.features.size(),
+        [&](size_t f, int worker) {
+            FeatureColumn& column = dataset.features[f];
+            if (column.table == table) contexts.run(worker, [&](RunContext& own) { gather(column, rows, count, own); });
+        },
+        [&] { contexts.poll(); });
     if (dataset.divider && dataset.divider->table == table) gather(*dataset.divider, rows, count, context);
     if (dataset.target_table != table) return;
     gather(dataset.target, rows, count, context);
     gather(dataset.weight, rows, count, context);
 }
 
-// Makes these rows the dataset's. What a table has about as many rows of as the join is stored in their order, and
-// small tables stay as they are.
-void reorder(Dataset& dataset, const Buffer<HashedRow>& order, RunContext& context) {
+// Makes these rows the dataset's. A table of about as many rows as the join is stored in their order, and small tables
+// stay as they are.
+void reorder(Dataset& dataset, const Buffer<HashedRow>& order, ThreadTeam& team, RunContext& context) {
     const size_t count = order.size();
     for (size_t t = 0; t < dataset.tables.size(); t++) {
         DataTable& table = dataset.tables[t];
@@ -102,7 +110,7 @@ void reorder(Dataset& dataset, const Buffer<HashedRow>& order, RunContext& conte
             table.row_ids = std::move(rows);
             continue;
         }
-        gather_table(dataset, static_cast<int>(t), rows.data(), count, context);
+        gather_table(dataset, static_cast<int>(t), rows.data(), count, team, context);
         table.rows = count;
     }
     dataset.rows = count;
@@ -125,7 +133,7 @@ OrderedRows order_rows(Dataset dataset, ThreadTeam& team, RunContext& context) {
     sort_by_content(dataset, held_out, team, context);
     order.append(held_out.span());
     held_out.clear();
-    reorder(dataset, order, context);
+    reorder(dataset, order, team, context);
     dataset.holdout_table = -1;
     dataset.holdout.clear();
     return {std::move(dataset), training};

@@ -53,10 +53,21 @@ static double beta_fraction(double a, double b, double x) {
     return product;
 }
 
+// Returns the tail as the normal one and what the first two powers of 1/df add to it, for many degrees of freedom: the
+// continued fraction loses digits to cancellation there.
+static double tail_of_many(double z, double df) {
+    const double square = z * z, density = std::exp(-square / 2) / std::sqrt(2 * std::numbers::pi);
+    const double first = z * (square + 1) / (4 * df),
+                 second = z * (((3 * square - 7) * square - 5) * square - 3) / (96 * df * df);
+    return std::erfc(z / std::numbers::sqrt2) + 2 * density * (first + second);
+}
+
 double student_t_tail(double z, double df) {
+    static constexpr double many = 1e6;
     const double size = std::fabs(z);
     if (std::isinf(df)) return std::erfc(size / std::numbers::sqrt2);
     if (std::isinf(size)) return 0;
+    if (df >= many && size < 40) return tail_of_many(size, df);
     const double square = size * size, x = df / (df + square), rest = square / (df + square);
     const double factor = std::exp(-student_t_nll(size, df)) * size; // x^(df/2)·(1 − x)^½/B(df/2, ½)
     if (x < (df / 2 + 1) / (df / 2 + 2.5)) return factor * beta_fraction(df / 2, 0.5, x) / (df / 2);

@@ -224,5 +224,68 @@ TEST(LinearFit, Longley) {
     EXPECT_NEAR(model.statistics.deviance / 836424.055505915, 1, 1e-9);
 }
 
+// What scikit-learn 1.9 has for the weighted formula_rows(), of numbers that are standardised and zeros and ones that
+// are centred: ElasticNet, Ridge, LogisticRegression, PoissonRegressor and GammaRegressor.
+struct Penalised {
+    Family family;
+    double penalty, l1_ratio, tolerance;
+    Eight estimates;
+};
+
+const Penalised penalised[] = {
+    {Family::gaussian,
+     0.1,
+     0.5,
+     1e-9,
+     {1.31875616187, 0.035728512252, 3.15355715732, 0, 0.784737879702, 0, -0.625497410957, 0.540894078279}},
+    {Family::gaussian,
+     0.1,
+     0,
+     1e-9,
+     {-0.556126363256, 0.0532941521285, 3.19193269385, 0.0793424803215, 0.824220908316, -0.0388925860404,
+      -0.709084688843, 0.615392287583}},
+    {Family::binomial,
+     0.1,
+     0,
+     1e-8,
+     {-3.97354086715, 0.0348645593518, 1.62225525944, 0.0715411079886, -0.182575888534, 0.148469504651, -0.242839020304,
+      0.54728890389}},
+    {Family::binomial,
+     0.02,
+     0.5,
+     1e-8,
+     {-3.46839839771, 0.0305352743008, 2.16053478369, 0.00327687737622, -0.433335096228, 0.0834535618463,
+      -0.580494117625, 0.726965454734}},
+    {Family::poisson,
+     0.1,
+     0,
+     1e-8,
+     {-10.0910229936, 0.10468912825, 1.78880231266, -0.187437753221, 0.502347627383, -0.00403230726357, -0.611634687275,
+      0.283333841323}},
+    {Family::gamma,
+     0.1,
+     0,
+     1e-8,
+     {0.0187900429298, -0.00400624469693, 0.735305998358, -0.0304782064615, -0.0372161032031, 0.0495092787731,
+      -0.108888360034, 0.133575729796}},
+};
+
+TEST(LinearFit, AgreesWithScikitLearn) {
+    QuietContext context;
+    for (const Penalised& of : penalised) {
+        SCOPED_TRACE(format("%s, %g, %g", name_of(of.family), of.penalty, of.l1_ratio));
+        Options options = options_of(of.family);
+        options.penalty = of.penalty;
+        options.l1_ratio = of.l1_ratio;
+        const std::vector<Coefficient> found =
+            coefficients(fit_rows(formula_rows(of.family, true), options, context).model, {});
+        for (size_t k = 0; k < 8; k++) {
+            EXPECT_NEAR(*found[k].estimate, of.estimates[k], of.tolerance * (1 + std::fabs(of.estimates[k]))) << k;
+            EXPECT_EQ(*found[k].estimate == 0, of.estimates[k] == 0) << k;
+            EXPECT_FALSE(found[k].std_error || found[k].statistic || found[k].p_value || found[k].lower);
+        }
+    }
+}
+
 } // namespace
 } // namespace btml::linear::test

@@ -1,0 +1,316 @@
+#include "linear_data.hpp"
+
+#include "core/linear/coefficients.hpp"
+
+namespace btml::linear::test {
+namespace {
+
+using btml::test::Caught;
+using btml::test::caught;
+using btml::test::ImpatientContext;
+
+Caught refused(const PlainRows& rows, const Options& options) {
+    QuietContext context;
+    return caught([&] { fit_rows(rows, options, context); });
+}
+
+void expect_refused(const PlainRows& rows, const Options& options, ErrorCode code, const char* message,
+                    const char* hint = nullptr) {
+    const Caught found = refused(rows, options);
+    EXPECT_EQ(found.code, code) << message;
+    EXPECT_EQ(found.message, message);
+    EXPECT_EQ(found.hint, hint ? hint : found.hint);
+}
+
+const Column& column_of(const Model& model, const std::string& name) {
+    for (const Column& column : model.columns)
+        if (model.name_of(column) == name) return column;
+    throw Error(ErrorCode::internal, "there is no column " + name);
+}
+
+// The number of a feature's values is that of the targets.
+PlainRows plain_rows(std::vector<double> target, std::vector<PlainFeature> features) {
+    PlainRows rows;
+    rows.target = std::move(target);
+    rows.features = std::move(features);
+    return rows;
+}
+
+// The first of columns that follow from each other are kept, as R does.
+TEST(LinearLimits, DependentColumnsAreDropped) {
+    QuietContext context;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (const Family family : all_families) {
+            PlainRows rows = random_rows(150, seed, family);
+            const Model before = fit_rows(rows, options_of(family), context).model;
+            PlainFeature sum{"sum", {}}, constant{"constant", {}}, is_a{"is_a", {}};
+            for (size_t i = 0; i < rows.size(); i++) {
+                sum.values.push_back(3 * rows.features[0].values[i] - 7 * rows.features[2].values[i] + 11);
+                constant.values.push_back(0.1);
+                is_a.values.push_back(rows.features[4].values[i] == 1);
+            }
+            rows.features.insert(rows.features.end(), {sum, constant, is_a});
+            const FitResult result = fit_rows(rows, options_of(family), context);
+            const Model& model = result.model;
+            EXPECT_EQ(column_of(model, "\"sum\"").state, ColumnState::dependent);
+            EXPECT_EQ(column_of(model, "\"constant\"").state, ColumnState::constant);
+            EXPECT_EQ(column_of(model, "\"is_a\"").state, ColumnState::dependent);
+            ASSERT_EQ(result.warnings.size(), 2u);
+            EXPECT_EQ(result.warnings[0], "constant in all training rows, and without a coefficient: \"constant\"");
+            EXPECT_EQ(result.warnings[1],
+                      "without a coefficient, because they follow from features before them: \"sum\", \"is_a\"");
+            for (size_t c = 0; c < before.columns.size(); c++) {
+                EXPECT_NEAR(model.columns[c].estimate, before.columns[c].estimate, 1e-9 * before.columns[c].std_error);
+                EXPECT_NEAR(model.columns[c].std_error / before.columns[c].std_error, 1, 1e-8);
+            }
+            const std::vector<Coefficient> found = coefficients(model, {});
+            EXPECT_FALSE(found.back().estimate);
+            EXPECT_FALSE(found.back().std_error);
+            EXPECT_EQ(model.statistics.degrees_of_freedom, before.statistics.degrees_of_freedom);
+        }
+}
+
+// Ridge needs no column to be dropped, and shares the coefficient of two that are equal.
+TEST(LinearLimits, RidgeKeepsDependentColumns) {
+    QuietContext context;
+    PlainRows rows = random_rows(150, 5, Family::gaussian);
+    rows.features.push_back(rows.features[0]);
+    rows.features.back().name = "again";
+    Options options = options_of(Family::gaussian);
+    options.penalty = 0.1;
+    const Model model = fit_rows(rows, options, context).model;
+    EXPECT_NE(model.columns[0].estimate, 0);
+    EXPECT_NEAR(model.columns[0].estimate, column_of(model, "\"again\"").estimate, 1e-12);
+    EXPECT_FALSE(model.has_errors());
+    EXPECT_FALSE(coefficients(model, {})[1].std_error);
+    options.penalty = 1e-30;
+    expect_refused(rows, options, ErrorCode::invalid_argument,
+                   "features follow from each other, which penalty => 1e-30 does not make up for");
+}
+
+TEST(LinearLimits, FewRows) {
+    QuietContext context;
+    const PlainRows one = plain_rows({3}, {{"x", {2}}, {"kind", {0}, {"a"}}});
+    const Model single = fit_rows(one, {}, context).model;
+    EXPECT_EQ(single.intercept, 3);
+    EXPECT_EQ(single.columns[0].state, ColumnState::constant);
+    EXPECT_EQ(single.columns[1].state, ColumnState::constant);
+    EXPECT_FALSE(single.statistics.r_squared);
+    EXPECT_FALSE(coefficients(single, {})[0].std_error);
+    EXPECT_EQ(Predictor(single)(std::vector<double>{1, null_number}), 3);
+
+    PlainRows wide = plain_rows({1, 4, 2}, {});
+    for (size_t f = 0; f < 6; f++)
+        wide.features.push_back({format("x%zu", f), {mixed(0, f), mixed(1, f), mixed(2, f)}});
+    const Model model = fit_rows(wide, {}, context).model;
+    EXPECT_EQ(model.statistics.degrees_of_freedom, 0);
+    EXPECT_EQ(model.columns[1].state, ColumnState::kept);
+    EXPECT_EQ(model.columns[2].state, ColumnState::dependent);
+    Predictor predictor(model);
+    for (size_t i = 0; i < 3; i++) EXPECT_NEAR(predictor(wide.features_of(i)), wide.target[i], 1e-12);
+    EXPECT_EQ(bytes_of(model_of(bytes_of(model), context)), bytes_of(model));
+}
+
+TEST(LinearLimits, MissingValues) {
+    QuietContext context;
+    const double no = null_number;
+    // x is missing everywhere, y at times, and a category's NULL is a level of its own.
+    const PlainRows rows =
+        plain_rows({1, 2, 3, 4, 5, 6, 7, 8}, {{"x", {no, no, no, no, no, no, no, no}},
+                                              {"y", {1, no, 2, no, 5, 5, 1, 2}},
+                                              {"kind", {0, 1, no, 1, 0, no, 2, 1}, {"a", "b", "c", "d"}}});
+    const Model model = fit_rows(rows, {}, context).model;
+    EXPECT_EQ(column_of(model, "\"x\"").state, ColumnState::constant);
+    EXPECT_EQ(column_of(model, "\"x\" = NULL").state, ColumnState::constant);
+    EXPECT_EQ(column_of(model, "\"y\" = NULL").state, ColumnState::kept);
+    EXPECT_EQ(column_of(model, "\"kind\" = NULL").kind, ColumnKind::missing);
+    EXPECT_EQ(model.references, (std::vector<uint32_t>{0, 0, 1}));
+    EXPECT_EQ(model.missing, (std::vector<uint64_t>{8, 2, 2}));
+    EXPECT_EQ(model.columns.size(), 7u);
+    Predictor predictor(model);
+    // A category without training rows and one that is unknown are that of reference.
+    for (const double unknown : {3.0, -1.0, 17.0})
+        EXPECT_EQ(predictor(std::vector<double>{no, 1, unknown}), predictor(std::vector<double>{no, 1, 1}));
+    EXPECT_NE(predictor(std::vector<double>{no, 1, no}), predictor(std::vector<double>{no, 1, 1}));
+    // Of features without NULL in training, NULL is the mean or the category of reference.
+    const Model whole =
+        fit_rows(plain_rows({1, 2, 3, 5, 4}, {{"y", {1, 2, 3, 4, 6}}, {"kind", {0, 0, 1, 0, 1}, {"a", "b"}}}), {},
+                 context)
+            .model;
+    Predictor other(whole);
+    EXPECT_EQ(other(std::vector<double>{no, no}), other(std::vector<double>{3.2, 0}));
+}
+
+// Of equally many, the first by name.
+TEST(LinearLimits, CategoriesOfReference) {
+    QuietContext context;
+    const Model model =
+        fit_rows(plain_rows({1, 2, 3, 5, 4}, {{"kind", {2, 1, 0, 2, 1}, {"a", "b", "c"}}}), {}, context).model;
+    EXPECT_EQ(model.references[0], 1u);
+    EXPECT_EQ(coefficients(model, {})[1].category, "a");
+    EXPECT_EQ(coefficients(model, {})[2].category, "c");
+}
+
+TEST(LinearLimits, SeparatedTargetsNeedAPenalty) {
+    const char* const hint = "Give a penalty, as penalty => 0.01, or leave out the feature.";
+    const std::vector<double> numbers = {1, 2, 3, 4, 5, 6, 7, 8};
+    // The second is separated but for one value of x.
+    for (const std::vector<double>& target :
+         {std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}, std::vector<double>{0, 1, 0, 1, 0, 1, 1, 1}}) {
+        PlainRows rows = plain_rows(target, {{"other", {1, 1, 2, 2, 1, 2, 1, 1}}, {"x", numbers}});
+        if (target[1] == 1) rows.features[1] = {"x", {0, 0, 0, 0, 0, 1, 1, 1}};
+        Options options = options_of(Family::binomial);
+        expect_refused(rows, options, ErrorCode::invalid_argument,
+                       "family => 'binomial' has no finite coefficient of feature \"x\"", hint);
+        options.penalty = 0.01;
+        QuietContext context;
+        EXPECT_GT(fit_rows(rows, options, context).model.columns[1].estimate, 0);
+    }
+    const PlainRows counts = plain_rows({3, 1, 2, 0, 0, 4, 0, 2}, {{"kind", {0, 0, 0, 1, 1, 0, 1, 0}, {"a", "b"}}});
+    expect_refused(counts, options_of(Family::poisson), ErrorCode::invalid_argument,
+                   "family => 'poisson' has no finite coefficient of feature \"kind\"", hint);
+}
+
+TEST(LinearLimits, SeparationIsFoundOnRandomData) {
+    QuietContext context;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        PlainRows rows = random_rows(200, seed, Family::binomial);
+        fit_rows(rows, options_of(Family::binomial), context);
+        // All rows of one category have one label.
+        for (size_t i = 0; i < rows.size(); i++)
+            if (rows.features[4].values[i] == static_cast<double>(seed % 3))
+                rows.target[i] = static_cast<double>(seed % 2);
+        const Caught found = refused(rows, options_of(Family::binomial));
+        EXPECT_EQ(found.message, "family => 'binomial' has no finite coefficient of feature \"other\"") << seed;
+    }
+}
+
+// What the budget of iterations leaves off says more of a separated target.
+TEST(LinearLimits, SeparationIsFoundInFewIterations) {
+    QuietContext context;
+    PlainRows rows = random_rows(200, 8, Family::binomial);
+    for (size_t i = 0; i < rows.size(); i++) rows.target[i] = rows.features[0].values[i] > 1000;
+    Options options = options_of(Family::binomial);
+    for (options.iterations = 16; options.iterations < 40; options.iterations += 4)
+        EXPECT_EQ(refused(rows, options).message, "family => 'binomial' has no finite coefficient of feature \"x1\"");
+}
+
+TEST(LinearLimits, LargeScoresAreNoSeparation) {
+    QuietContext context;
+    PlainRows rows = random_rows(300, 2, Family::binomial);
+    rows.features[0].values[0] = 1400;
+    rows.target[0] = 1;
+    rows.held_out.clear();
+    rows.weight.clear();
+    EXPECT_GT(fit_rows(rows, options_of(Family::binomial), context).model.columns[0].estimate, 0.1);
+}
+
+TEST(LinearLimits, OneValue) {
+    const auto rows = [](double y) { return plain_rows({y, y, y, y}, {{"x", {1, 2, 3, 4}}}); };
+    expect_refused(rows(1), options_of(Family::binomial), ErrorCode::invalid_argument,
+                   "family => 'binomial' has no finite coefficients: the target is 1 in all rows");
+    expect_refused(rows(0), options_of(Family::poisson), ErrorCode::invalid_argument,
+                   "family => 'poisson' has no finite coefficients: the target is 0 in all rows");
+    QuietContext context;
+    for (const Family family : {Family::gaussian, Family::poisson, Family::gamma}) {
+        const Model model = fit_rows(rows(2), options_of(family), context).model;
+        EXPECT_NEAR(Predictor(model)(std::vector<double>{7}), 2, 1e-12);
+        EXPECT_NEAR(model.columns[0].estimate, 0, 1e-12);
+        EXPECT_FALSE(model.statistics.r_squared);
+        EXPECT_EQ(bytes_of(model_of(bytes_of(model), context)), bytes_of(model));
+    }
+}
+
+TEST(LinearLimits, BadInput) {
+    const PlainRows good = plain_rows({1, 2, 3, 1}, {{"x", {1, 2, 3, 5}}});
+    const auto with = [&](const auto& change) {
+        PlainRows rows = good;
+        change(rows);
+        return rows;
+    };
+    const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = HUGE_VAL;
+    expect_refused(with([&](PlainRows& rows) { rows.features[0].values[1] = nan; }), {}, ErrorCode::out_of_range,
+                   "feature \"x\" is NaN in a row");
+    expect_refused(with([&](PlainRows& rows) { rows.features[0].values[1] = infinity; }), {}, ErrorCode::out_of_range,
+                   "feature \"x\" is infinite in a row");
+    expect_refused(with([&](PlainRows& rows) { rows.features[0].values[1] = 1e200; }), {}, ErrorCode::out_of_range,
+                   "feature \"x\" is 1e+200 in a row");
+    expect_refused(with([&](PlainRows& rows) { rows.target[0] = 1e200; }), {}, ErrorCode::out_of_range,
+                   "target value of magnitude 1e+200 is out of range");
+    expect_refused(with([&](PlainRows& rows) {
+                       rows.weight = {1, 1, -1, 1};
+                   }),
+                   {}, ErrorCode::out_of_range, "weight is -1 in a row");
+    expect_refused(with([&](PlainRows& rows) {
+                       rows.weight = {0, 0, 0, 0};
+                   }),
+                   {}, ErrorCode::invalid_argument, "there are no rows to train on");
+    expect_refused(plain_rows({}, {{"x", {}}}), {}, ErrorCode::invalid_argument, "there are no rows to train on");
+    expect_refused(plain_rows({1, 2}, {}), {}, ErrorCode::invalid_argument, "there are no features to fit");
+    expect_refused(with([&](PlainRows& rows) {
+                       rows.labels = {"a", "b", "c"};
+                   }),
+                   {}, ErrorCode::invalid_argument, "the target of a binomial linear model has two labels, not 3");
+    expect_refused(with([&](PlainRows& rows) {
+                       rows.labels = {"a", "b"};
+                   }),
+                   options_of(Family::poisson), ErrorCode::wrong_type,
+                   "the target has labels, family => 'poisson' needs numbers");
+    expect_refused(good, options_of(Family::binomial), ErrorCode::out_of_range,
+                   "target value 2 is out of range for family => 'binomial'");
+    expect_refused(with([&](PlainRows& rows) { rows.target[0] = -0.5; }), options_of(Family::poisson),
+                   ErrorCode::out_of_range, "target value -0.5 is out of range for family => 'poisson'");
+    expect_refused(with([&](PlainRows& rows) { rows.target[0] = 0; }), options_of(Family::gamma),
+                   ErrorCode::out_of_range, "target value 0 is out of range for family => 'gamma'");
+    Options few = options_of(Family::poisson);
+    few.iterations = 1;
+    expect_refused(good, few, ErrorCode::invalid_argument, "family => 'poisson' did not converge in 1 iterations",
+                   "Give more iterations, or a penalty.");
+    Options robust;
+    robust.std_error = StdError::robust;
+    expect_refused(with([&](PlainRows& rows) {
+                       rows.groups = {3, 3, 3, 3};
+                   }),
+                   robust, ErrorCode::invalid_argument, "group_by \"g\" has one value in the training rows");
+}
+
+TEST(LinearLimits, BadOptions) {
+    const auto expect_bad = [](const auto& change, const char* message) {
+        Options options;
+        change(options);
+        expect_refused(formula_rows(Family::gaussian, false), options, ErrorCode::invalid_argument, message);
+    };
+    expect_bad([](Options& o) { o.penalty = -1; }, "invalid value for option \"penalty\": -1");
+    expect_bad([](Options& o) { o.penalty = HUGE_VAL; }, "invalid value for option \"penalty\": Infinity");
+    expect_bad([](Options& o) { o.l1_ratio = 1.5; }, "invalid value for option \"l1_ratio\": 1.5");
+    expect_bad([](Options& o) { o.l1_ratio = 0.5; }, "penalty => 0 takes no l1_ratio");
+    expect_bad([](Options& o) { o.iterations = 0; }, "invalid value for option \"iterations\": 0");
+    expect_bad(
+        [](Options& o) {
+            o.penalty = 1;
+            o.std_error = StdError::robust;
+        },
+        "penalty => 1 takes no std_error");
+    QuietContext context;
+    const Model model = fit_rows(formula_rows(Family::gaussian, false), {}, context).model;
+    EXPECT_EQ(caught([&] { coefficients(model, {1.5}); }).message, "invalid value for option \"confidence\": 1.5");
+}
+
+TEST(LinearLimits, MemoryIsCountedAndWorkIsCancelled) {
+    const PlainRows rows = random_rows(5000, 1, Family::binomial);
+    QuietContext quiet;
+    fit_rows(rows, options_of(Family::binomial), quiet);
+    EXPECT_EQ(quiet.memory().used(), 0u);
+    for (uint64_t limit = 1 << 16; limit < 1 << 19; limit += 1 << 16) {
+        QuietContext narrow(1, limit);
+        EXPECT_EQ(caught([&] { fit_rows(rows, options_of(Family::binomial), narrow); }).code, ErrorCode::memory_limit);
+        EXPECT_EQ(narrow.memory().used(), 0u);
+    }
+    for (const uint64_t patience : {0, 1, 2, 5}) {
+        ImpatientContext context(patience, 2);
+        EXPECT_THROW(fit_rows(rows, options_of(Family::binomial), context), Cancelled) << patience;
+    }
+}
+
+} // namespace
+} // namespace btml::linear::test

@@ -1,0 +1,190 @@
+#include "linear_data.hpp"
+
+#include "core/linear/coefficients.hpp"
+
+#include <algorithm>
+
+namespace btml::linear::test {
+namespace {
+
+using btml::test::caught;
+
+Model some_model(uint64_t seed) {
+    QuietContext context;
+    Options options = options_of(all_families[seed % 4]);
+    if (seed % 3 == 1) options.penalty = 0.1;
+    if (seed % 3 == 2) options.std_error = StdError::robust;
+    PlainRows rows = random_rows(150, seed, options.family);
+    if (options.family == Family::binomial) rows.labels = {"no", "yes"};
+    Model model = fit_rows(rows, options, context).model;
+    model.target = "y";
+    model.strategy = "enumerate";
+    model.rows_skipped = 3;
+    return model;
+}
+
+std::vector<double> random_point(const Model& model, Random& random) {
+    std::vector<double> point;
+    for (const Feature& feature : model.features)
+        point.push_back(random.chance(0.2)    ? null_number
+                        : feature.categorical ? static_cast<double>(random.below(feature.categories.size() + 2)) - 1
+                                              : 1000 * random.normal());
+    return point;
+}
+
+TEST(LinearModel, RoundTrip) {
+    QuietContext context;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        const Model model = some_model(seed);
+        const std::string bytes = bytes_of(model);
+        const Model copy = model_of(bytes, context);
+        EXPECT_EQ(bytes_of(copy), bytes);
+        EXPECT_EQ(copy.target, "y");
+        EXPECT_EQ(copy.rows_skipped, 3u);
+        EXPECT_EQ(copy.options.family, model.options.family);
+        EXPECT_EQ(copy.labels, model.labels);
+        Predictor original(model), decoded(copy);
+        Random random(seed);
+        for (int i = 0; i < 20; i++) {
+            const std::vector<double> point = random_point(model, random);
+            EXPECT_EQ(original(point), decoded(point));
+        }
+    }
+}
+
+// Bytes that decode can be used, and are the bytes of the model.
+TEST(LinearModel, CorruptBytesAreRefused) {
+    Random random(4);
+    size_t accepted = 0;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        const std::string bytes = bytes_of(some_model(seed));
+        for (int i = 0; i < 4000; i++) {
+            QuietContext context(1, uint64_t{1} << 26);
+            std::string changed = bytes;
+            const size_t at = random.below(bytes.size());
+            if (i % 10 == 0)
+                changed.resize(at);
+            else
+                changed[at] = static_cast<char>(random.below(256));
+            const auto found = caught([&] {
+                const Model model = model_of(changed, context);
+                Predictor predictor(model);
+                const std::vector<double> point = random_point(model, random);
+                predictor(point);
+                if (predictor.has_errors()) predictor.standard_error(point);
+                coefficients(model, {});
+                EXPECT_EQ(bytes_of(model), changed);
+                accepted++;
+            });
+            EXPECT_EQ(found.thrown ? found.code : ErrorCode::corrupt_model, ErrorCode::corrupt_model) << found.message;
+        }
+    }
+    EXPECT_GT(accepted, 100u);
+}
+
+TEST(LinearModel, ContributionsAddUp) {
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        const Model model = some_model(seed);
+        Predictor predictor(model);
+        Random random(seed);
+        std::vector<double> adds(model.features.size());
+        for (int i = 0; i < 50; i++) {
+            const std::vector<double> point = random_point(model, random);
+            predictor.contributions(point, adds);
+            double sum = predictor.base();
+            for (const double each : adds) sum += each;
+            EXPECT_EQ(sum, predictor.score(point));
+            // The same by the coefficients, from the intercept on.
+            double by_coefficients = model.intercept, size = std::fabs(model.intercept);
+            for (const Column& column : model.columns) {
+                const double value = point[column.feature];
+                const double of_column = column.kind == ColumnKind::missing    ? is_null(value)
+                                         : column.kind == ColumnKind::category ? value == column.category
+                                         : is_null(value)                      ? column.mean
+                                                                               : value;
+                by_coefficients += column.estimate * of_column;
+                size += std::fabs(column.estimate * of_column);
+            }
+            EXPECT_NEAR(sum, by_coefficients, 1e-12 * size);
+        }
+    }
+}
+
+// What features add is 0 on the average of the training rows.
+TEST(LinearModel, ContributionsAreCentred) {
+    QuietContext context;
+    PlainRows rows = random_rows(200, 9, Family::gaussian);
+    rows.held_out.clear();
+    const Model model = fit_rows(rows, options_of(Family::gaussian), context).model;
+    Predictor predictor(model);
+    std::vector<double> adds(rows.features.size()), sums(rows.features.size());
+    for (size_t i = 0; i < rows.size(); i++) {
+        predictor.contributions(rows.features_of(i), adds);
+        for (size_t f = 0; f < adds.size(); f++) sums[f] += rows.weight[i] * adds[f];
+    }
+    for (const double sum : sums) EXPECT_NEAR(sum, 0, 1e-9);
+}
+
+// Intervals of 90 % hold nine of ten new observations and means.
+TEST(LinearModel, IntervalsHoldWhatTheyPromise) {
+    QuietContext context;
+    size_t observations = 0, means = 0, all = 0;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        Random random(seed);
+        PlainRows rows;
+        rows.features = {{"x", {}}};
+        const auto mean_at = [](double x) { return 2 + 3 * x; };
+        for (int i = 0; i < 12; i++) {
+            rows.features[0].values.push_back(random.normal());
+            rows.target.push_back(mean_at(rows.features[0].values.back()) + random.normal());
+        }
+        const Model model = fit_rows(rows, {}, context).model;
+        Predictor predictor(model);
+        for (int i = 0; i < 5; i++, all++) {
+            const double x = random.normal(), y = mean_at(x) + random.normal();
+            const Predictor::Interval of_mean = predictor.mean_interval(std::vector<double>{x}, 0.9),
+                                      of_observation = predictor.observation_interval(std::vector<double>{x}, 0.9);
+            means += of_mean.lower <= mean_at(x) && mean_at(x) <= of_mean.upper;
+            observations += of_observation.lower <= y && y <= of_observation.upper;
+        }
+    }
+    EXPECT_NEAR(static_cast<double>(means) / static_cast<double>(all), 0.9, 0.03);
+    EXPECT_NEAR(static_cast<double>(observations) / static_cast<double>(all), 0.9, 0.03);
+}
+
+// On the scale of the target, intervals of means are those of the score.
+TEST(LinearModel, IntervalsOfOtherFamilies) {
+    QuietContext context;
+    const PlainRows rows = formula_rows(Family::binomial, false);
+    const Model model = fit_rows(rows, options_of(Family::binomial), context).model;
+    Predictor predictor(model);
+    for (size_t i = 0; i < rows.size(); i++) {
+        const std::vector<double> point = rows.features_of(i);
+        const Predictor::Interval found = predictor.mean_interval(point, 0.95);
+        const double half = 1.959963984540054 * predictor.standard_error(point), at = predictor.score(point);
+        EXPECT_NEAR(found.lower, 1 / (1 + std::exp(half - at)), 1e-12);
+        EXPECT_NEAR(found.upper, 1 / (1 + std::exp(-half - at)), 1e-12);
+        EXPECT_LT(found.lower, predictor(point));
+        EXPECT_GT(found.upper, predictor(point));
+    }
+}
+
+// Many columns leave no covariance in the model, and their standard errors stay.
+TEST(LinearModel, CovariancesAreBounded) {
+    QuietContext context(2);
+    PlainRows rows;
+    Random random(3);
+    for (size_t f = 0; f < Model::max_covariance_columns; f++) rows.features.push_back({format("x%03zu", f), {}});
+    for (size_t i = 0; i < 700; i++) {
+        for (PlainFeature& feature : rows.features) feature.values.push_back(random.normal());
+        rows.target.push_back(random.normal());
+    }
+    const Model model = fit_rows(rows, {}, context).model;
+    EXPECT_TRUE(model.covariance.empty());
+    EXPECT_GT(*coefficients(model, {})[5].std_error, 0);
+    rows.features.pop_back();
+    EXPECT_FALSE(fit_rows(rows, {}, context).model.covariance.empty());
+}
+
+} // namespace
+} // namespace btml::linear::test
