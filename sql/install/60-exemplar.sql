@@ -5,10 +5,11 @@ CREATE FUNCTION btml.exemplars(source text, k numeric, objective text DEFAULT 'c
     max_candidates numeric DEFAULT NULL, eta float8 DEFAULT 0, phantom text DEFAULT 'none', batch numeric DEFAULT 100,
     racing boolean DEFAULT false, confidence float8 DEFAULT 0.95, scan_order text DEFAULT 'physical',
     length_scales float8[] DEFAULT NULL, signal float8 DEFAULT NULL, noise float8 DEFAULT NULL, seed numeric DEFAULT 0,
-    verbose boolean DEFAULT false, OUT slot integer, OUT id text, OUT x float8[], OUT members float8,
+    verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT slot integer, OUT id text, OUT x float8[], OUT members float8,
     OUT mean_dissimilarity float8, OUT utility float8, OUT utility_std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'btml_exemplars';
-COMMENT ON FUNCTION btml.exemplars(text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean) IS
+COMMENT ON FUNCTION btml.exemplars(text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean, text[]) IS
 'at most k rows of the source that stand for all of it, by STREAMGREEDY (Gomes, Krause: Budgeted Nonparametric Learning from
 Data Streams, Algorithm 1) in memory that does not grow with the source; objective: clustering (equation 3.6), or an active set
 of a Gaussian process by information (3.3), variance (3.4) or prediction; columns: slot from 1, id as text, coordinates, rows
@@ -81,9 +82,10 @@ CREATE FUNCTION btml.exemplars(id_type anyelement, source text, k numeric, objec
     passes numeric DEFAULT 1, max_candidates numeric DEFAULT NULL, eta float8 DEFAULT 0, phantom text DEFAULT 'none',
     batch numeric DEFAULT 100, racing boolean DEFAULT false, confidence float8 DEFAULT 0.95,
     scan_order text DEFAULT 'physical', length_scales float8[] DEFAULT NULL, signal float8 DEFAULT NULL,
-    noise float8 DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false, OUT slot integer,
+    noise float8 DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT slot integer,
     OUT id anyelement, OUT x float8[], OUT members float8, OUT mean_dissimilarity float8, OUT utility float8,
     OUT utility_std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'btml_exemplars';
-COMMENT ON FUNCTION btml.exemplars(anyelement, text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean) IS
+COMMENT ON FUNCTION btml.exemplars(anyelement, text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean, text[]) IS
 'btml.exemplars with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
