@@ -82,22 +82,22 @@ Relational Boosted Regression Trees, section 3): within a factor 1 +- epsilon wi
 k = (2 + 3^tables)/(epsilon^2 delta), unless sketch_size gives k; std_error is sqrt((2 + 3^tables)/k) times value, evaluations
 the k used; a NULL value skips the row, NaN and infinity are error 22003; options: contrib_docs/relational.md';
 
-CREATE FUNCTION btml_internal.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) RETURNS float8[]
+CREATE FUNCTION btml_internal.tensor_sketch_accumulate(float8[], float8, text[], bigint, bigint) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_accumulate';
 CREATE FUNCTION btml_internal.tensor_sketch_combine(float8[], float8[]) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_combine';
 CREATE FUNCTION btml_internal.tensor_sketch_final(float8[]) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_final';
-COMMENT ON FUNCTION btml_internal.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) IS
+COMMENT ON FUNCTION btml_internal.tensor_sketch_accumulate(float8[], float8, text[], bigint, bigint) IS
 'transition function of btml.tensor_sketch_agg';
 COMMENT ON FUNCTION btml_internal.tensor_sketch_combine(float8[], float8[]) IS 'combine function of btml.tensor_sketch_agg';
 COMMENT ON FUNCTION btml_internal.tensor_sketch_final(float8[]) IS 'final function of btml.tensor_sketch_agg';
 
-CREATE AGGREGATE btml.tensor_sketch_agg(value float8, keys text[], sketch_size integer, seed bigint) (
+CREATE AGGREGATE btml.tensor_sketch_agg(value float8, keys text[], sketch_size bigint, seed bigint) (
     SFUNC = btml_internal.tensor_sketch_accumulate, STYPE = float8[], COMBINEFUNC = btml_internal.tensor_sketch_combine,
     FINALFUNC = btml_internal.tensor_sketch_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE btml.tensor_sketch_agg(float8, text[], integer, bigint) IS
+COMMENT ON AGGREGATE btml.tensor_sketch_agg(float8, text[], bigint, bigint) IS
 'a tensor sketch of sketch_size numbers of the vector that has value at the coordinate keys, 1 to 1000 texts (Pham and Pagh,
 KDD 2013); values of equal keys add up, and so do sketches with one size and seed; the hash functions are those of
 contrib_docs/relational.md; NULL, NaN and infinity are errors; NULL when no row was aggregated';

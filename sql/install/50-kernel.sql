@@ -49,12 +49,12 @@ Under Sparsity Assumptions, assumption (A)); points and kernel as of btml.kernel
 Infinity where the n largest are all 0';
 
 CREATE FUNCTION btml.kernel_tail_profile(keys text, queries text, bandwidth float8 DEFAULT NULL,
-    prefixes integer[] DEFAULT NULL,
+    prefixes numeric[] DEFAULT NULL,
     scale text DEFAULT 'none', kernel text DEFAULT 'gaussian',
     args text[] DEFAULT NULL, OUT prefix integer, OUT tail_ratio float8,
     OUT nth_to_next float8, OUT nth_to_2nth float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_profile';
-COMMENT ON FUNCTION btml.kernel_tail_profile(text, text, float8, integer[], text, text, text[]) IS
+COMMENT ON FUNCTION btml.kernel_tail_profile(text, text, float8, numeric[], text, text, text[]) IS
 'btml.kernel_tail_ratio, exactly, of the first rows of keys and queries, for each number of them in prefixes (by default 50, 100, 200 and so on, and all), with the n-th largest entry over the next and over the 2n-th (Infinity where that is 0)';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument. The bandwidth has no

@@ -344,7 +344,7 @@ Datum accumulate(FunctionCallInfo fcinfo, bool ids_are_numbers, const ReadId& re
 
 } // namespace
 
-// btml_internal.exemplars_accumulate(state, id bigint | text | uuid, x float8[], k int) → state, a function for each
+// btml_internal.exemplars_accumulate(state, id bigint | text | uuid, x float8[], k bigint) → state, a function for each
 // type of ids, since engines that ship partial aggregates call it without telling a polymorphic argument's type
 BTML_FUNCTION(btml_exemplars_accumulate_bigint) {
     return accumulate(fcinfo, true, [](const Arguments& arguments) {

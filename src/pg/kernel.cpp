@@ -362,9 +362,9 @@ BTML_FUNCTION(btml_kernel_tail_profile) {
     const Options options = read_checked_options(arguments);
     std::vector<uint64_t> prefixes;
     if (!arguments.is_null("prefixes"))
-        for (const int prefix : arguments.integers("prefixes")) {
+        for (const int64 prefix : arguments.whole_numbers("prefixes")) {
             if (prefix < 1)
-                throw Error(ErrorCode::invalid_argument, format("prefixes contains %d", prefix), "",
+                throw Error(ErrorCode::invalid_argument, format("prefixes contains %" PRId64, prefix), "",
                             "Prefixes are numbers of points, from 1.");
             prefixes.push_back(static_cast<uint64_t>(prefix));
         }

@@ -235,7 +235,7 @@ Datum null_result(FunctionCallInfo fcinfo) {
 
 } // namespace
 
-// btml_internal.tensor_sketch_accumulate(state float8[], value float8, keys text[], sketch_size int, seed bigint) →
+// btml_internal.tensor_sketch_accumulate(state float8[], value float8, keys text[], sketch_size bigint, seed bigint) →
 // float8[]
 BTML_FUNCTION(btml_tensor_sketch_accumulate) {
     const Arguments arguments(fcinfo);

@@ -105,7 +105,7 @@ $session->query('CREATE VIEW doubled AS SELECT x * 2 AS twice, kind, y FROM ther
 is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))}), 't', 'a view with a condition');
 is($session->query(<<'SQL'), 't', 'parameters of a source');
-SELECT facts(btml.boost_fit('SELECT x * $2 AS twice, kind, y FROM there WHERE n > $1 AND kind <> $3', 'y', trees => 5,
+SELECT facts(btml.boost_fit('SELECT x * $2 AS twice, kind, y FROM there WHERE n > $1 AND kind IS DISTINCT FROM $3', 'y', trees => 5,
         strategy => 'distributed', args => ARRAY['3', '2', $$b'; --\$1$$]))
     = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))
 SQL
