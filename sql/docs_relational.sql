@@ -27,6 +27,27 @@ SELECT btml.sumprod('SELECT p.discount, s.quantity FROM sale s JOIN promotion p 
 SELECT t.region, btml.sumprod_agg(ARRAY[s.quantity, i.price]::float8[]) AS turnover
 FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id) GROUP BY t.region ORDER BY t.region;
 
+SELECT btml.sumprod('
+    SELECT s.quantity, i.price FROM sale s JOIN item i USING (item_id) WHERE i.kind = $1 AND s.day >= $2',
+    args => ARRAY['tea', '2025-02-01']) AS turnover;
+
+CREATE TABLE region_model AS
+SELECT region, btml.boost_fit('
+    SELECT s.quantity * i.price AS turnover, s.quantity, i.kind
+    FROM sale s JOIN item i USING (item_id) JOIN store t USING (store_id)
+    WHERE t.region = $1 AND s.day < $2',
+    'turnover', trees => 20, args => ARRAY[region, '2025-03-01']) AS model
+FROM (SELECT DISTINCT region FROM store) AS regions;
+SELECT region, btml.describe(model) FROM region_model ORDER BY region;
+
+CREATE FUNCTION turnover_of(kind text, since date) RETURNS float8 LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN btml.sumprod('
+        SELECT s.quantity, i.price FROM sale s JOIN item i USING (item_id) WHERE i.kind = $1 AND s.day >= $2',
+        args => ARRAY[kind, since::text]);
+END $$;
+SELECT turnover_of('cup', '2025-03-01') AS turnover;
+
 SELECT * FROM btml.sample_join(
     'SELECT s.day, i.kind, i.price, p.discount FROM sale s JOIN item i USING (item_id) LEFT JOIN promotion p USING (item_id)',
     n => 5) AS t(day date, kind text, price numeric, discount float8);
@@ -81,4 +102,5 @@ SELECT btml.sumprod('SELECT s.quantity, o.cost FROM sale s JOIN offer o USING (i
 
 SELECT btml.sumprod('SELECT s.quantity, i.prize FROM sale s JOIN item i USING (item_id)');
 
-DROP TABLE store, item, sale, promotion, offer, serves, daily;
+DROP FUNCTION turnover_of;
+DROP TABLE store, item, sale, promotion, offer, serves, daily, region_model;

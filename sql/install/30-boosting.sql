@@ -15,12 +15,13 @@ CREATE FUNCTION btml.boost_fit(source text, target name, trees numeric DEFAULT 1
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
     sample_rows numeric DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL,
     start btml.model DEFAULT NULL, deviation text DEFAULT 'none', unit text DEFAULT 'join',
-    holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL, group_by name DEFAULT NULL)
+    holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL, group_by name DEFAULT NULL,
+    args text[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
-COMMENT ON FUNCTION btml.boost_fit(text, name, numeric, float8, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], btml.model, text, text, float8, name, name) IS
+COMMENT ON FUNCTION btml.boost_fit(text, name, numeric, float8, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], btml.model, text, text, float8, name, name, text[]) IS
 'gradient boosted trees over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted
-Regression Trees); source: a table, a view or a SELECT; target: numbers, or labels (boolean, text, enum); objective: auto
+Regression Trees); source: a table, view or SELECT (args: its $1, $2); target: numbers, or labels (boolean, text, enum); objective: auto
 (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber, quantile, poisson, gamma, tweedie,
 binary, multiclass or rank; features: every output column but those with another role and those in exclude; deviation: none or
 learned; unit: join or target; start: trees to go on from; same source, options and seed: same model; errors name the option
@@ -39,10 +40,11 @@ CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves numeric DEFAU
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
     sample_rows numeric DEFAULT NULL, options btml.json DEFAULT NULL, exclude name[] DEFAULT NULL,
-    unit text DEFAULT 'join', holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL, group_by name DEFAULT NULL)
+    unit text DEFAULT 'join', holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL, group_by name DEFAULT NULL,
+    args text[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_tree_fit';
-COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], text, float8, name, name) IS
+COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], text, float8, name, name, text[]) IS
 'one regression or classification tree without shrinkage (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithm 1); options as for btml.boost_fit; max_bins 0: every value that occurs is a candidate threshold; every category may go left';
 
 CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)

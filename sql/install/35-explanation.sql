@@ -52,22 +52,24 @@ COMMENT ON FUNCTION btml.shap_interactions(btml.model, float8[], text) IS
 'the same for the score of a class and features by position';
 
 CREATE FUNCTION btml.shap_importance(model btml.model, source text, sample_rows numeric DEFAULT 1000,
-    seed numeric DEFAULT 0, OUT feature text, OUT mean_absolute float8, OUT std_error float8) RETURNS SETOF record
+    seed numeric DEFAULT 0,
+    args text[] DEFAULT NULL, OUT feature text, OUT mean_absolute float8, OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_shap_importance';
-COMMENT ON FUNCTION btml.shap_importance(btml.model, text, numeric, numeric) IS
+COMMENT ON FUNCTION btml.shap_importance(btml.model, text, numeric, numeric, text[]) IS
 'features by the mean magnitude of their contributions to the score (see btml.explain; of objective multiclass, added up over the labels) over rows of a source, most important first: over a uniform sample of sample_rows rows, without building the join, or over all where there are no more; std_error: of the mean as an estimate of that over all rows, 0 where all are taken, NULL for one row of several; the same source and seed: the same answer; no rows for a NULL model; error 22023 for a source without rows, 42804 for a Gaussian process';
 
 CREATE FUNCTION btml.partial_dependence(model btml.model, source text, feature name, points numeric DEFAULT 20,
     by name DEFAULT NULL, sample_rows numeric DEFAULT 1000, seed numeric DEFAULT 0, class text DEFAULT NULL,
+    args text[] DEFAULT NULL,
     OUT value text, OUT number float8, OUT by_value text, OUT mean float8, OUT std_error float8, OUT p10 float8,
     OUT p90 float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_partial_dependence';
-COMMENT ON FUNCTION btml.partial_dependence(btml.model, text, name, numeric, name, numeric, numeric, text) IS
+COMMENT ON FUNCTION btml.partial_dependence(btml.model, text, name, numeric, name, numeric, numeric, text, text[]) IS
 'predictions of any model over rows of a source, a sample without building the join, in all of which the feature has one value after the other (Friedman, Annals of Statistics 2001): quantiles of a number, the most frequent categories, and NULL where it occurs; mean with its standard error as an estimate of that over all rows, 10 % and 90 % quantiles; by: apart for each value of a column; class: of its probability; no rows for a NULL model; error 22023 for a feature that the model does not have and a source without rows, 42804 for objective multiclass without a class';
 
 CREATE FUNCTION btml.permutation_importance(model btml.model, source text, target name, metric text DEFAULT NULL,
     repeats numeric DEFAULT 5, seed numeric DEFAULT 0, holdout name DEFAULT NULL, sample_rows numeric DEFAULT 10000,
-    OUT feature text, OUT importance float8, OUT std_error float8) RETURNS SETOF record
+    args text[] DEFAULT NULL, OUT feature text, OUT importance float8, OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_permutation_importance';
-COMMENT ON FUNCTION btml.permutation_importance(btml.model, text, name, text, numeric, numeric, name, numeric) IS
+COMMENT ON FUNCTION btml.permutation_importance(btml.model, text, name, text, numeric, numeric, name, numeric, text[]) IS
 'by how much a metric of any model gets worse when the values of one feature change places among rows of a source (Breiman, Machine Learning 2001), most important first: over those held out, where a holdout is named, a sample without building the join; metric: as of btml.boost_fit, by default the one nearest to the loss; std_error: of the mean over the repeats, NULL for one; rows whose target is NULL do not count; the same source and seed: the same answer; no rows for a NULL model; error 22023 for a metric that is not for the objective and a source without rows, 0A000 for objective rank';

@@ -2,10 +2,11 @@
 
 CREATE FUNCTION btml.relational_features(source text, target name DEFAULT NULL, as_of name DEFAULT NULL,
     relations btml.json DEFAULT NULL, windows interval[] DEFAULT NULL, max_depth numeric DEFAULT 2,
-    max_features numeric DEFAULT 200, inclusive boolean DEFAULT false, holdout name DEFAULT NULL, seed numeric DEFAULT 0)
+    max_features numeric DEFAULT 200, inclusive boolean DEFAULT false, holdout name DEFAULT NULL, seed numeric DEFAULT 0,
+    args text[] DEFAULT NULL)
 RETURNS jsonb
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_relational_features';
-COMMENT ON FUNCTION btml.relational_features(text, name, name, btml.json, interval[], numeric, numeric, boolean, name, numeric) IS
+COMMENT ON FUNCTION btml.relational_features(text, name, name, btml.json, interval[], numeric, numeric, boolean, name, numeric, text[]) IS
 'a plan of features for each row of the source, a thing as of a time: what the rows before that time amount to in the tables that
 foreign keys lead to, or in those named (Kanter, Veeramachaneni: Deep Feature Synthesis, 2015); with a target the features of the
 greatest gain, by boosted trees of a sample; the plan is for btml.feature_sql and btml.feature_list; options:
@@ -13,13 +14,13 @@ contrib_docs/entities.md; error 42703 for a column that is not there, 42P01 for 
 another type, 22004 for an as_of that is NULL, 22023 for relations or options, also where holdout, max_features or seed have no
 target, windows or inclusive no as_of';
 
-CREATE FUNCTION btml.feature_sql(plan btml.json, source text) RETURNS text
+CREATE FUNCTION btml.feature_sql(plan btml.json, source text, args text[] DEFAULT NULL) RETURNS text
 LANGUAGE C STABLE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_feature_sql';
-COMMENT ON FUNCTION btml.feature_sql(btml.json, text) IS
-'a SELECT of the source''s columns and of the plan''s features, for a view or as the source of a fit; whoever runs it reads the
-tables; error 22023 for what is no plan and for a joined table that has lost its key, 42703 where the source lacks a column that
-the plan needs, 42P01 for a table that is not there, 42804 for a time that is none or has a zone where as_of has none, or the other
-way round, 54000 for more columns than a SELECT has';
+COMMENT ON FUNCTION btml.feature_sql(btml.json, text, text[]) IS
+'a SELECT of the source''s columns and of the plan''s features, for a view or as the source of a fit, with args as
+quoted literals; whoever runs it reads the tables; error 22023 for what is no plan and for a joined table that has lost its key,
+42703 where the source lacks a column that the plan needs, 42P01 for a table that is not there, 42804 for a time that is none or
+has a zone where as_of has none, or the other way round, 54000 for more columns than a SELECT has';
 
 CREATE FUNCTION btml.feature_list(plan btml.json)
 RETURNS TABLE(name text, definition text, gain float8, path text, column_name text, aggregate text, window_length text)

@@ -8,10 +8,10 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     mean text DEFAULT 'auto', exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
     exemplar_source text DEFAULT NULL, holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL,
-    group_by name DEFAULT NULL)
+    group_by name DEFAULT NULL, args text[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, text, text, text, boolean, text, float8, name, name) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, btml.json, name[], text, numeric, text, text, text, boolean, text, float8, name, name, text[]) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), in time n log n for
 n rows of the join, as one member, a mixture or a sum of kernels (combine), or with a smooth
 kernel by way of exemplars, of rows or of exemplar_source (Titsias 2009); mean: of the targets, or of what boosted trees leave;
@@ -23,10 +23,11 @@ CREATE FUNCTION btml.gp_fit_members(source text, target name, features name[] DE
     categorical name[] DEFAULT NULL, bits numeric DEFAULT NULL, members numeric DEFAULT NULL,
     search text DEFAULT 'local', evaluations numeric DEFAULT NULL, noise float8 DEFAULT NULL,
     signal float8 DEFAULT NULL, outside text DEFAULT 'prior', seed numeric DEFAULT 0, verbose boolean DEFAULT false,
-    weight name DEFAULT NULL, encoding text DEFAULT 'auto', OUT member integer, OUT log_likelihood float8, OUT noise float8,
+    weight name DEFAULT NULL, encoding text DEFAULT 'auto',
+    args text[] DEFAULT NULL, OUT member integer, OUT log_likelihood float8, OUT noise float8,
     OUT signal float8, OUT evaluations integer, OUT model btml.model) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 10 AS 'MODULE_PATHNAME', 'btml_gp_fit_members';
-COMMENT ON FUNCTION btml.gp_fit_members(text, name, name[], name[], numeric, numeric, text, numeric, float8, float8, text, numeric, boolean, name, text) IS
+COMMENT ON FUNCTION btml.gp_fit_members(text, name, name[], name[], numeric, numeric, text, numeric, float8, float8, text, numeric, boolean, name, text, text[]) IS
 'the members of btml.gp_fit, each as a model of its own: number from 1, log marginal likelihood of the training rows (nats, target''s units), variances of the noise and of the latent function in units of the target''s variance, evaluations of the likelihood, and the model';
 
 CREATE FUNCTION btml.gp_regression(source text, target name, queries text, features name[] DEFAULT NULL,
@@ -36,9 +37,10 @@ CREATE FUNCTION btml.gp_regression(source text, target name, queries text, featu
     seed numeric DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    exemplar_source text DEFAULT NULL, OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
+    exemplar_source text DEFAULT NULL,
+    args text[] DEFAULT NULL, OUT id text, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text) IS
+COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text, text[]) IS
 'btml.gp_fit and btml.predict_normal in one: mean and standard deviation of an observation at each row of queries, a table, view or SELECT with the features by name (more columns are ignored); id: its column id as text, NULL where that is NULL, or the number of the row from 1 where there is no such column';
 
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
@@ -62,9 +64,10 @@ COMMENT ON FUNCTION btml.gp_relevance(btml.model) IS
 'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; of a smooth kernel, how much of it points do not share that are a standard deviation, or a category, apart; boosted trees add what their splits took from the mean square of the targets; no rows for NULL';
 
 CREATE FUNCTION btml.gp_sample(model btml.model, source text, draws numeric DEFAULT 1, seed numeric DEFAULT 0,
+    args text[] DEFAULT NULL,
     OUT draw integer, OUT row_number bigint, OUT id text, OUT value float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_gp_sample';
-COMMENT ON FUNCTION btml.gp_sample(btml.model, text, numeric, numeric) IS
+COMMENT ON FUNCTION btml.gp_sample(btml.model, text, numeric, numeric, text[]) IS
 'joint draws of the latent function, without noise, at all rows of source together, in the target''s units; draw and row are
 numbered from 1; a mixture''s draw is of one member, chosen with its probability; the same seed gives the same draws; no rows
 for a NULL model; of a sum, 54000 where its systems are not
@@ -120,13 +123,15 @@ CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars numeric DEFAULT 512, encoding text DEFAULT 'auto',
     exemplar_objective text DEFAULT 'likelihood', varying_noise boolean DEFAULT NULL,
-    exemplar_source text DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
+    exemplar_source text DEFAULT NULL,
+    args text[] DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text) IS
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], numeric, numeric, text, text, numeric, float8, float8, text, name, numeric, boolean, name, text, numeric, text, text, boolean, text, text[]) IS
 'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws numeric DEFAULT 1,
-    seed numeric DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)
+    seed numeric DEFAULT 0,
+    args text[] DEFAULT NULL, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)
     RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_gp_sample';
-COMMENT ON FUNCTION btml.gp_sample(anyelement, btml.model, text, numeric, numeric) IS
+COMMENT ON FUNCTION btml.gp_sample(anyelement, btml.model, text, numeric, numeric, text[]) IS
 'btml.gp_sample with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';

@@ -2,10 +2,11 @@
 
 CREATE FUNCTION btml.kernel_sum(keys text, queries text, bandwidth float8 DEFAULT NULL,
     kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed numeric DEFAULT 0,
-    scale text DEFAULT 'none', verbose boolean DEFAULT false, OUT id text, OUT value float8, OUT std_error float8)
+    scale text DEFAULT 'none', verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT id text, OUT value float8, OUT std_error float8)
     RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_sum';
-COMMENT ON FUNCTION btml.kernel_sum(text, text, float8, text, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.kernel_sum(text, text, float8, text, float8, float8, text, numeric, text, boolean, text[]) IS
 'for each query q the sum over the keys k of weight(k) times kernel(q, k), with its standard error (0: exact); points are the
 elements of an array column x, or all numeric columns of keys but id and weight; sampled: |y - Kx|_2 <= epsilon |x|_2 with
 probability confidence, x the weights, y the values of all queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for
@@ -14,42 +15,46 @@ number, naming row and column; kernels and options: contrib_docs/kernel.md';
 
 CREATE FUNCTION btml.density(keys text, queries text, bandwidth float8 DEFAULT NULL, kernel text DEFAULT 'gaussian',
     epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed numeric DEFAULT 0,
-    scale text DEFAULT 'none', verbose boolean DEFAULT false, OUT id text, OUT value float8, OUT std_error float8)
+    scale text DEFAULT 'none', verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT id text, OUT value float8, OUT std_error float8)
     RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_density';
-COMMENT ON FUNCTION btml.density(text, text, float8, text, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.density(text, text, float8, text, float8, float8, text, numeric, text, boolean, text[]) IS
 'kernel density estimate at each query: btml.kernel_sum over the sum of the weights and the kernel''s integral, so that it integrates to 1 over the columns'' own units; options as of btml.kernel_sum, but that sampled values are within epsilon times the root mean square of the exact ones, in root mean square, with probability confidence; NULL bandwidth: the one with the largest leave-one-out likelihood, told by a NOTICE; weights must not be negative; a query that is also a key counts itself; NULL without keys';
 
 CREATE FUNCTION btml.kernel_regression(keys text, target name, queries text, bandwidth float8 DEFAULT NULL,
     kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99,
     method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none', verbose boolean DEFAULT false,
-    OUT id text, OUT value float8, OUT std_error float8) RETURNS SETOF record
+    args text[] DEFAULT NULL, OUT id text, OUT value float8, OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_regression';
-COMMENT ON FUNCTION btml.kernel_regression(text, name, text, float8, text, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.kernel_regression(text, name, text, float8, text, float8, float8, text, numeric, text, boolean, text[]) IS
 'mean of the keys'' target at each query, weighted by kernel times weight (Nadaraya-Watson); target: a numeric column of the keys, no coordinate, a key where it is NULL is left out; where every kernel value is 0, the nearest key''s target; the standard error of sampled values by the delta method; NULL bandwidth: the one with the least leave-one-out squared error, told by a NOTICE; options as of btml.density; NULL without keys';
 
 CREATE FUNCTION btml.attention(keys text, queries text, value name, epsilon float8 DEFAULT 0.1,
     confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none',
-    verbose boolean DEFAULT false, OUT id text, OUT value float8[], OUT std_error float8) RETURNS SETOF record
+    verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT id text, OUT value float8[], OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_attention';
-COMMENT ON FUNCTION btml.attention(text, text, name, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.attention(text, text, name, float8, float8, text, numeric, text, boolean, text[]) IS
 'softmax attention: for each query q the mean of the keys'' values, weighted by exp(q.k/sqrt(d)), d the number of coordinates; value: a column of the keys, of numbers or of numeric arrays of one length; std_error: of sampled values, the root mean square over the components; through a Gaussian kernel of d + 1 coordinates (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, Lemma 4.1); options as of btml.density; NULL without keys';
 
 CREATE FUNCTION btml.kernel_tail_ratio(keys text, queries text, bandwidth float8 DEFAULT NULL,
-    method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none', kernel text DEFAULT 'gaussian') RETURNS btml.estimate
+    method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none', kernel text DEFAULT 'gaussian',
+    args text[] DEFAULT NULL) RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_ratio';
-COMMENT ON FUNCTION btml.kernel_tail_ratio(text, text, float8, text, numeric, text, text) IS
+COMMENT ON FUNCTION btml.kernel_tail_ratio(text, text, float8, text, numeric, text, text, text[]) IS
 'how heavy the tail of a kernel matrix is: the sum of all entries but the n largest over that of the n largest, n the larger
 of the numbers of keys and queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication
 Under Sparsity Assumptions, assumption (A)); points and kernel as of btml.kernel_sum; lower and upper are those of 95 %;
 Infinity where the n largest are all 0';
 
 CREATE FUNCTION btml.kernel_tail_profile(keys text, queries text, bandwidth float8 DEFAULT NULL,
-    prefixes integer[] DEFAULT NULL,
-    scale text DEFAULT 'none', kernel text DEFAULT 'gaussian', OUT prefix integer, OUT tail_ratio float8,
+    prefixes numeric[] DEFAULT NULL,
+    scale text DEFAULT 'none', kernel text DEFAULT 'gaussian',
+    args text[] DEFAULT NULL, OUT prefix integer, OUT tail_ratio float8,
     OUT nth_to_next float8, OUT nth_to_2nth float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_profile';
-COMMENT ON FUNCTION btml.kernel_tail_profile(text, text, float8, integer[], text, text) IS
+COMMENT ON FUNCTION btml.kernel_tail_profile(text, text, float8, numeric[], text, text, text[]) IS
 'btml.kernel_tail_ratio, exactly, of the first rows of keys and queries, for each number of them in prefixes (by default 50, 100, 200 and so on, and all), with the n-th largest entry over the next and over the 2n-th (Infinity where that is 0)';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument. The bandwidth has no
@@ -57,29 +62,31 @@ COMMENT ON FUNCTION btml.kernel_tail_profile(text, text, float8, integer[], text
 CREATE FUNCTION btml.kernel_sum(id_type anyelement, keys text, queries text, bandwidth float8,
     kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99,
     method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none', verbose boolean DEFAULT false,
-    OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
+    args text[] DEFAULT NULL, OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_sum';
-COMMENT ON FUNCTION btml.kernel_sum(anyelement, text, text, float8, text, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.kernel_sum(anyelement, text, text, float8, text, float8, float8, text, numeric, text, boolean, text[]) IS
 'btml.kernel_sum with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow, the bandwidth too, which may be NULL; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.density(id_type anyelement, keys text, queries text, bandwidth float8,
     kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99,
     method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none', verbose boolean DEFAULT false,
-    OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
+    args text[] DEFAULT NULL, OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_density';
-COMMENT ON FUNCTION btml.density(anyelement, text, text, float8, text, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.density(anyelement, text, text, float8, text, float8, float8, text, numeric, text, boolean, text[]) IS
 'btml.density with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow, the bandwidth too, which may be NULL; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.kernel_regression(id_type anyelement, keys text, target name, queries text,
     bandwidth float8, kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1,
     confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none',
-    verbose boolean DEFAULT false, OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
+    verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_regression';
-COMMENT ON FUNCTION btml.kernel_regression(anyelement, text, name, text, float8, text, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.kernel_regression(anyelement, text, name, text, float8, text, float8, float8, text, numeric, text, boolean, text[]) IS
 'btml.kernel_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow, the bandwidth too, which may be NULL; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.attention(id_type anyelement, keys text, queries text, value name, epsilon float8 DEFAULT 0.1,
     confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed numeric DEFAULT 0, scale text DEFAULT 'none',
-    verbose boolean DEFAULT false, OUT id anyelement, OUT value float8[], OUT std_error float8) RETURNS SETOF record
+    verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT id anyelement, OUT value float8[], OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_attention';
-COMMENT ON FUNCTION btml.attention(anyelement, text, text, name, float8, float8, text, numeric, text, boolean) IS
+COMMENT ON FUNCTION btml.attention(anyelement, text, text, name, float8, float8, text, numeric, text, boolean, text[]) IS
 'btml.attention with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
 
 -- Kernel sums over keys wherever they lie. The state is a type of ours, so that engines which ship partial aggregates can

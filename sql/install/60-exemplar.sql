@@ -5,10 +5,11 @@ CREATE FUNCTION btml.exemplars(source text, k numeric, objective text DEFAULT 'c
     max_candidates numeric DEFAULT NULL, eta float8 DEFAULT 0, phantom text DEFAULT 'none', batch numeric DEFAULT 100,
     racing boolean DEFAULT false, confidence float8 DEFAULT 0.95, scan_order text DEFAULT 'physical',
     length_scales float8[] DEFAULT NULL, signal float8 DEFAULT NULL, noise float8 DEFAULT NULL, seed numeric DEFAULT 0,
-    verbose boolean DEFAULT false, OUT slot integer, OUT id text, OUT x float8[], OUT members float8,
+    verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT slot integer, OUT id text, OUT x float8[], OUT members float8,
     OUT mean_dissimilarity float8, OUT utility float8, OUT utility_std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'btml_exemplars';
-COMMENT ON FUNCTION btml.exemplars(text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean) IS
+COMMENT ON FUNCTION btml.exemplars(text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean, text[]) IS
 'at most k rows of the source that stand for all of it, by STREAMGREEDY (Gomes, Krause: Budgeted Nonparametric Learning from
 Data Streams, Algorithm 1) in memory that does not grow with the source; objective: clustering (equation 3.6), or an active set
 of a Gaussian process by information (3.3), variance (3.4) or prediction; columns: slot from 1, id as text, coordinates, rows
@@ -42,15 +43,15 @@ COMMENT ON FUNCTION btml_internal.exemplar_sample_out(btml.exemplar_sample) IS '
 COMMENT ON FUNCTION btml_internal.exemplar_sample_recv(internal) IS 'binary input of btml.exemplar_sample';
 COMMENT ON FUNCTION btml_internal.exemplar_sample_send(btml.exemplar_sample) IS 'binary output of btml.exemplar_sample';
 
-CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, bigint, float8[], integer) RETURNS btml.exemplar_sample
+CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, bigint, float8[], bigint) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_accumulate_bigint';
-COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, bigint, float8[], integer) IS 'transition function of btml.exemplars_agg';
-CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, text, float8[], integer) RETURNS btml.exemplar_sample
+COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, bigint, float8[], bigint) IS 'transition function of btml.exemplars_agg';
+CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, text, float8[], bigint) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_accumulate_text';
-COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, text, float8[], integer) IS 'transition function of btml.exemplars_agg';
-CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, uuid, float8[], integer) RETURNS btml.exemplar_sample
+COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, text, float8[], bigint) IS 'transition function of btml.exemplars_agg';
+CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, uuid, float8[], bigint) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_accumulate_uuid';
-COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, uuid, float8[], integer) IS 'transition function of btml.exemplars_agg';
+COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, uuid, float8[], bigint) IS 'transition function of btml.exemplars_agg';
 CREATE FUNCTION btml_internal.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_combine';
 CREATE FUNCTION btml_internal.exemplars_final(btml.exemplar_sample) RETURNS jsonb
@@ -58,22 +59,22 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'bt
 COMMENT ON FUNCTION btml_internal.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) IS 'combine function of btml.exemplars_agg';
 COMMENT ON FUNCTION btml_internal.exemplars_final(btml.exemplar_sample) IS 'final function of btml.exemplars_agg';
 
-CREATE AGGREGATE btml.exemplars_agg(id bigint, x float8[], k integer) (
+CREATE AGGREGATE btml.exemplars_agg(id bigint, x float8[], k bigint) (
     SFUNC = btml_internal.exemplars_accumulate, STYPE = btml.exemplar_sample, SSPACE = 2048, COMBINEFUNC = btml_internal.exemplars_combine,
     FINALFUNC = btml_internal.exemplars_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.exemplars_agg(id text, x float8[], k integer) (
+CREATE AGGREGATE btml.exemplars_agg(id text, x float8[], k bigint) (
     SFUNC = btml_internal.exemplars_accumulate, STYPE = btml.exemplar_sample, SSPACE = 2048, COMBINEFUNC = btml_internal.exemplars_combine,
     FINALFUNC = btml_internal.exemplars_final, PARALLEL = SAFE
 );
-CREATE AGGREGATE btml.exemplars_agg(id uuid, x float8[], k integer) (
+CREATE AGGREGATE btml.exemplars_agg(id uuid, x float8[], k bigint) (
     SFUNC = btml_internal.exemplars_accumulate, STYPE = btml.exemplar_sample, SSPACE = 2048, COMBINEFUNC = btml_internal.exemplars_combine,
     FINALFUNC = btml_internal.exemplars_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE btml.exemplars_agg(bigint, float8[], integer) IS
+COMMENT ON AGGREGATE btml.exemplars_agg(bigint, float8[], bigint) IS
 'at most k rows (1 to 10,000) of any query''s group that stand for it: [{"id": ..., "x": [...], "members": ...}, ...], id a bigint, as a number, text or uuid; clustering with squared Euclidean dissimilarities on a sample of 5,000 or 100 k distinct rows, whichever is more; members: estimated rows nearest to the exemplar, in all those of the group; the same whatever the order of the rows and the number of workers; k is the same in every row; error for an x that is NULL or has an element that is not finite; NULL for no rows';
-COMMENT ON AGGREGATE btml.exemplars_agg(text, float8[], integer) IS 'the same with ids of type text, which are strings of the JSON';
-COMMENT ON AGGREGATE btml.exemplars_agg(uuid, float8[], integer) IS 'the same with ids of type uuid, which are strings of the JSON';
+COMMENT ON AGGREGATE btml.exemplars_agg(text, float8[], bigint) IS 'the same with ids of type text, which are strings of the JSON';
+COMMENT ON AGGREGATE btml.exemplars_agg(uuid, float8[], bigint) IS 'the same with ids of type uuid, which are strings of the JSON';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
 CREATE FUNCTION btml.exemplars(id_type anyelement, source text, k numeric, objective text DEFAULT 'clustering',
@@ -81,9 +82,10 @@ CREATE FUNCTION btml.exemplars(id_type anyelement, source text, k numeric, objec
     passes numeric DEFAULT 1, max_candidates numeric DEFAULT NULL, eta float8 DEFAULT 0, phantom text DEFAULT 'none',
     batch numeric DEFAULT 100, racing boolean DEFAULT false, confidence float8 DEFAULT 0.95,
     scan_order text DEFAULT 'physical', length_scales float8[] DEFAULT NULL, signal float8 DEFAULT NULL,
-    noise float8 DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false, OUT slot integer,
+    noise float8 DEFAULT NULL, seed numeric DEFAULT 0, verbose boolean DEFAULT false,
+    args text[] DEFAULT NULL, OUT slot integer,
     OUT id anyelement, OUT x float8[], OUT members float8, OUT mean_dissimilarity float8, OUT utility float8,
     OUT utility_std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'btml_exemplars';
-COMMENT ON FUNCTION btml.exemplars(anyelement, text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean) IS
+COMMENT ON FUNCTION btml.exemplars(anyelement, text, numeric, text, name, text, numeric, numeric, numeric, float8, text, numeric, boolean, float8, text, float8[], float8, float8, numeric, boolean, text[]) IS
 'btml.exemplars with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';

@@ -377,14 +377,14 @@ COMMENT ON AGGREGATE btml.average_precision(boolean, float8, float8) IS
 'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
 are 0';
 
-CREATE FUNCTION btml_internal.ndcg_accumulate(btml.metric_rows, float8, float8, integer) RETURNS btml.metric_rows
+CREATE FUNCTION btml_internal.ndcg_accumulate(btml.metric_rows, float8, float8, bigint) RETURNS btml.metric_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_ndcg_accumulate';
-COMMENT ON FUNCTION btml_internal.ndcg_accumulate(btml.metric_rows, float8, float8, integer) IS 'transition function of btml.ndcg';
-CREATE AGGREGATE btml.ndcg(relevance float8, score float8, k integer) (
+COMMENT ON FUNCTION btml_internal.ndcg_accumulate(btml.metric_rows, float8, float8, bigint) IS 'transition function of btml.ndcg';
+CREATE AGGREGATE btml.ndcg(relevance float8, score float8, k bigint) (
     SFUNC = btml_internal.ndcg_accumulate, STYPE = btml.metric_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.metric_rows_combine,
     FINALFUNC = btml_internal.ndcg_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE btml.ndcg(float8, float8, integer) IS
+COMMENT ON AGGREGATE btml.ndcg(float8, float8, bigint) IS
 'normalised discounted cumulative gain of one query: the sum over the k highest scores of (2^relevance - 1)/log2(1 + rank),
 beside the most that it could be (Jarvelin, Kekalainen 2002); rows of equal scores share their ranks (McSherry, Najork 2008);
 higher is better; NULL where every relevance is 0; relevance is from 0 to 31, else error 22003, k at least 1 and the same in

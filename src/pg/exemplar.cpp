@@ -40,7 +40,7 @@ using exemplar::StreamGreedy;
 namespace {
 
 struct ExemplarRequest {
-    std::string source;
+    GivenSource source;
     std::optional<std::string> target;
     exemplar::Options options; // validated
     std::string function;      // with Metric::function: its signature
@@ -109,7 +109,7 @@ void check_target(const ExemplarRequest& request) {
 ExemplarRequest read_request(const NamedArguments& arguments) {
     ExemplarRequest request;
     exemplar::Options& options = request.options;
-    request.source = arguments.string("source");
+    request.source = given_source(arguments);
     read_options(arguments, exemplar::options_table, options);
     request.target = arguments.optional_column("target");
     read_dissimilarity(arguments.string("dissimilarity"), request);
@@ -344,7 +344,7 @@ Datum accumulate(FunctionCallInfo fcinfo, bool ids_are_numbers, const ReadId& re
 
 } // namespace
 
-// btml_internal.exemplars_accumulate(state, id bigint | text | uuid, x float8[], k int) → state, a function for each
+// btml_internal.exemplars_accumulate(state, id bigint | text | uuid, x float8[], k bigint) → state, a function for each
 // type of ids, since engines that ship partial aggregates call it without telling a polymorphic argument's type
 BTML_FUNCTION(btml_exemplars_accumulate_bigint) {
     return accumulate(fcinfo, true, [](const Arguments& arguments) {

@@ -17,7 +17,7 @@ namespace btml::pg {
 namespace {
 
 // Error invalid_argument for a source without rows.
-QueryPoints sample_points(const std::string& source, const std::vector<Feature>& features,
+QueryPoints sample_points(const GivenSource& source, const std::vector<Feature>& features,
                           const explanation::SampleOptions& sample, PointRequest request, RunContext& context) {
     request.sample = sample;
     QueryPoints points(source, features, request, context);
@@ -166,7 +166,7 @@ BTML_FUNCTION(btml_shap_importance) {
     const NamedArguments arguments(fcinfo);
     ResultRows rows(fcinfo);
     if (arguments.is_null("model")) return rows.done();
-    const std::string source = arguments.string("source");
+    const GivenSource source = given_source(arguments);
     explanation::SampleOptions sample;
     read_options(arguments, explanation::sample_options_table, sample);
     BackendContext context("shap_importance");
@@ -189,7 +189,8 @@ BTML_FUNCTION(btml_partial_dependence) {
     const NamedArguments arguments(fcinfo);
     ResultRows result(fcinfo);
     if (arguments.is_null("model")) return result.done();
-    const std::string source = arguments.string("source"), name = arguments.column("feature");
+    const GivenSource source = given_source(arguments);
+    const std::string name = arguments.column("feature");
     explanation::DependenceOptions options;
     read_options(arguments, explanation::dependence_options_table, options);
     PointRequest request;
@@ -235,7 +236,8 @@ BTML_FUNCTION(btml_permutation_importance) {
     const NamedArguments arguments(fcinfo);
     ResultRows result(fcinfo);
     if (arguments.is_null("model")) return result.done();
-    const std::string source = arguments.string("source"), target = arguments.column("target");
+    const GivenSource source = given_source(arguments);
+    const std::string target = arguments.column("target");
     explanation::PermutationOptions options;
     read_options(arguments, explanation::permutation_options_table, options);
     BackendContext context("permutation_importance");

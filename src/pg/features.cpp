@@ -313,7 +313,7 @@ void require_own_names(const Source& source) {
 // btml.relational_features(source text, target name, as_of name, relations json, windows interval[], …) → jsonb
 BTML_FUNCTION(btml_relational_features) {
     const NamedArguments arguments(fcinfo);
-    const std::string text = arguments.string("source");
+    const GivenSource given = given_source(arguments);
     Options options{.has_target = !arguments.is_null("target"),
                     .has_as_of = !arguments.is_null("as_of"),
                     .has_windows = !arguments.is_null("windows"),
@@ -321,7 +321,7 @@ BTML_FUNCTION(btml_relational_features) {
     read_options(arguments, options_table, options);
     options_table.check(options);
     BackendContext context("relational_features");
-    const Source source = Source::of_rows(text);
+    const Source source = Source::of_rows(given);
     source.require_distinct_names();
     const std::optional<std::string> target = arguments.optional_column("target"),
                                      holdout = arguments.optional_column("holdout");
@@ -347,10 +347,10 @@ BTML_FUNCTION(btml_relational_features) {
 
 // btml.feature_sql(plan json, source text) → text
 BTML_FUNCTION(btml_feature_sql) {
-    const Arguments arguments(fcinfo);
+    const NamedArguments arguments(fcinfo);
     BackendContext context;
-    const Plan plan = parse_plan(json_text(arguments.datum(0, "plan")), context);
-    const Source source = Source::of_rows(arguments.string(1, "source"));
+    const Plan plan = parse_plan(json_text(arguments.datum("plan")), context);
+    const Source source = Source::of_rows(given_source(arguments));
     check_windows(plan);
     return text_datum(feature_sql_over(plan, source, context));
 }

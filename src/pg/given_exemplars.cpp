@@ -54,13 +54,14 @@ std::vector<double> sorted(const QueryPoints& points, size_t width) {
 
 } // namespace
 
-std::optional<std::string> read_exemplar_source(const FitArguments& arguments, gp::Options& options) {
-    std::optional<std::string> source = arguments.source("exemplar_source");
-    if (source) options.given_exemplars = std::make_shared<const std::vector<double>>();
-    return source;
+std::optional<GivenSource> read_exemplar_source(const FitArguments& arguments, List* args, gp::Options& options) {
+    const std::optional<std::string> source = arguments.source("exemplar_source");
+    if (!source) return std::nullopt;
+    options.given_exemplars = std::make_shared<const std::vector<double>>();
+    return GivenSource{*source, args};
 }
 
-Reservation read_exemplars(const std::optional<std::string>& source, const Dataset& dataset, gp::Options& options,
+Reservation read_exemplars(const std::optional<GivenSource>& source, const Dataset& dataset, gp::Options& options,
                            RunContext& context) {
     constexpr uint64_t max = gp::SparseModel::max_inducing_points;
     Reservation held(context.memory(), "exemplars");

@@ -24,14 +24,14 @@ namespace {
 
 struct GpRequest : TrainingRequest {
     gp::Options options; // validated
-    std::optional<std::string> exemplar_source;
+    std::optional<GivenSource> exemplar_source;
 
     // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid
     // values.
     GpRequest(const FitArguments& arguments, const gp::Options& defaults)
         : TrainingRequest(read_training_request(arguments)),
           options(read_options(arguments, defaults)),
-          exemplar_source(read_exemplar_source(arguments, options)) {
+          exemplar_source(read_exemplar_source(arguments, args, options)) {
         options.validate();
         set_holdout_fraction(*this, options.holdout_fraction, options.seed);
     }
@@ -117,7 +117,7 @@ BTML_FUNCTION(btml_gp_fit_members) {
 BTML_FUNCTION(btml_gp_regression) {
     const NamedArguments arguments(fcinfo);
     GpRequest request = read_request(arguments, {});
-    const std::string queries = arguments.string("queries");
+    const GivenSource queries{arguments.string("queries"), request.args};
     ResultRows rows(fcinfo);
     BackendContext context("gp_regression", request.verbose);
     context.tell_minutes();
@@ -214,7 +214,7 @@ BTML_FUNCTION(btml_gp_sample) {
     const NamedArguments arguments(fcinfo);
     ResultRows rows(fcinfo);
     if (arguments.is_null("model")) return rows.done();
-    const std::string source = arguments.string("source");
+    const GivenSource source = given_source(arguments);
     gp::SampleOptions options;
     read_options(arguments, gp::sample_options_table, options);
     BackendContext context("gp_sample");

@@ -53,8 +53,19 @@ class PointIds {
     Buffer<char> text_;
 };
 
+// The sources of a call, which have its args in common.
+struct Sources {
+    GivenSource keys, queries;
+};
+
+Sources read_sources(const NamedArguments& call) {
+    const std::string keys = call.string("keys"), queries = call.string("queries");
+    List* const args = source_args(call, {keys, queries});
+    return {{keys, args}, {queries, args}};
+}
+
 struct Request {
-    std::string keys, queries;
+    Sources sources;
     std::optional<std::string> values; // a column of the keys
     bool arrays = false;               // whose values may be arrays
     Quantity quantity = Quantity::sum;
@@ -245,9 +256,10 @@ Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, Request request
     if (request.quantity == Quantity::sum) request.options.check(); // nothing chooses a bandwidth
     ResultRows rows(fcinfo);
     BackendContext context(function, request.verbose);
-    const PointSource key_source(request.keys, "keys", {false, !request.arrays, request.values, request.arrays});
+    const PointSource key_source(request.sources.keys, "keys",
+                                 {false, !request.arrays, request.values, request.arrays});
     request.weighted = key_source.has_weights();
-    const PointSource query_source(request.queries, "queries", {true, false, {}, false}, key_source);
+    const PointSource query_source(request.sources.queries, "queries", {true, false, {}, false}, key_source);
     std::optional<BandwidthChooser> chooser;
     if (request.options.bandwidth == 0) chooser.emplace(request.values.has_value(), context.memory());
     std::optional<Keys> keys = read_keys(key_source, request, chooser ? &*chooser : nullptr, context);
@@ -268,7 +280,7 @@ Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, Request request
 static Datum sums(FunctionCallInfo fcinfo, const char* function, Quantity quantity, const char* column = nullptr,
                   bool arrays = false) {
     const NamedArguments arguments(fcinfo);
-    Request request{arguments.string("keys"), arguments.string("queries"), {}, arrays, quantity};
+    Request request{read_sources(arguments), {}, arrays, quantity};
     if (column) {
         request.values = arguments.column(column);
         request.options.bandwidth = 1;
@@ -314,9 +326,8 @@ Points read_points(const PointSource& source, const char* what, RunContext& cont
     return std::move(*points);
 }
 
-std::pair<Points, Points> read_keys_and_queries(const std::string& keys, const std::string& queries,
-                                                RunContext& context) {
-    const PointSource key_source(keys, "keys", {}), query_source(queries, "queries", {}, key_source);
+std::pair<Points, Points> read_keys_and_queries(const Sources& sources, RunContext& context) {
+    const PointSource key_source(sources.keys, "keys", {}), query_source(sources.queries, "queries", {}, key_source);
     Points key_points = read_points(key_source, "keys", context);
     return {std::move(key_points), read_points(query_source, "queries", context)};
 }
@@ -333,10 +344,10 @@ Options read_checked_options(const NamedArguments& arguments) {
 // btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale, kernel) → estimate
 BTML_FUNCTION(btml_kernel_tail_ratio) {
     const NamedArguments arguments(fcinfo);
-    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
+    const Sources sources = read_sources(arguments);
     const Options options = read_checked_options(arguments);
     BackendContext context("kernel_tail_ratio");
-    const auto [key_points, query_points] = read_keys_and_queries(keys, queries, context);
+    const auto [key_points, query_points] = read_keys_and_queries(sources, context);
     const kernel::TailRatio ratio = kernel::kernel_tail_ratio(key_points, query_points, options, context);
     constexpr double z = 1.96; // of 95 %
     return estimate_datum(fcinfo, {ratio.value, ratio.std_error, std::max(0.0, ratio.value - z * ratio.std_error),
@@ -347,19 +358,19 @@ BTML_FUNCTION(btml_kernel_tail_ratio) {
 // nth_to_next float8, nth_to_2nth float8)
 BTML_FUNCTION(btml_kernel_tail_profile) {
     const NamedArguments arguments(fcinfo);
-    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
+    const Sources sources = read_sources(arguments);
     const Options options = read_checked_options(arguments);
     std::vector<uint64_t> prefixes;
     if (!arguments.is_null("prefixes"))
-        for (const int prefix : arguments.integers("prefixes")) {
+        for (const int64 prefix : arguments.whole_numbers("prefixes")) {
             if (prefix < 1)
-                throw Error(ErrorCode::invalid_argument, format("prefixes contains %d", prefix), "",
+                throw Error(ErrorCode::invalid_argument, format("prefixes contains %" PRId64, prefix), "",
                             "Prefixes are numbers of points, from 1.");
             prefixes.push_back(static_cast<uint64_t>(prefix));
         }
     ResultRows rows(fcinfo);
     BackendContext context("kernel_tail_profile");
-    const auto [key_points, query_points] = read_keys_and_queries(keys, queries, context);
+    const auto [key_points, query_points] = read_keys_and_queries(sources, context);
     for (const kernel::TailOfPrefix& tail :
          kernel::kernel_tail_profile(key_points, query_points, options, prefixes, context)) {
         rows.add_row(static_cast<int>(tail.prefix), tail.tail_ratio, tail.nth_to_next, tail.nth_to_2nth);

@@ -165,11 +165,11 @@ BTML_FUNCTION(btml_ranking_accumulate) {
     return state->datum();
 }
 
-// btml_internal.ndcg_accumulate(state, relevance float8, score float8, k integer) → state
+// btml_internal.ndcg_accumulate(state, relevance float8, score float8, k bigint) → state
 BTML_FUNCTION(btml_ndcg_accumulate) {
     if (has_null(fcinfo)) return argument_or_null(fcinfo, 0);
     RowsState* const state = RowsState::writable(fcinfo);
-    state->content().set_k(PG_GETARG_INT32(3));
+    state->content().set_k(Arguments(fcinfo).integer(3, "k"));
     state->content().add(PG_GETARG_FLOAT8(1), PG_GETARG_FLOAT8(2));
     return state->datum();
 }

@@ -39,7 +39,7 @@ using monte_carlo::ScoreRows;
 namespace {
 
 // The points of a source, with a target where one is named. Rows with a NULL target are left out, with a NOTICE.
-ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, bool scaled,
+ScoreRows read_score_rows(const GivenSource& source, const std::optional<std::string>& target, bool scaled,
                           RunContext& context) {
     PointParts parts;
     parts.values = target;
@@ -76,7 +76,7 @@ void report_underflows(uint64_t underflows, uint64_t rows_seen) {
 
 Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
     const NamedArguments arguments(fcinfo);
-    const std::string source = arguments.string("source");
+    const GivenSource source = given_source(arguments);
     std::optional<std::string> target;
     if (has_target(kind)) target = arguments.column("target");
     monte_carlo::ScoreRequest request;
@@ -117,12 +117,12 @@ BTML_FUNCTION(btml_kcde_score) {
 namespace {
 
 struct SelectionRequest : monte_carlo::ScoreRequest {
-    std::string source;
+    GivenSource source;
     std::optional<std::string> target;
 };
 
 SelectionRequest read_request(const NamedArguments& arguments) {
-    SelectionRequest request{{}, arguments.string("source"), arguments.optional_column("target")};
+    SelectionRequest request{{}, given_source(arguments), arguments.optional_column("target")};
     read_options<monte_carlo::ScoreRequest>(arguments, monte_carlo::score_options_table, request);
     const char* const kind = name_of(request.kind);
     if (has_target(request.kind) && !request.target)
@@ -345,11 +345,11 @@ std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::Pag
 // btml.approx_sum(source text, epsilon float8, confidence float8, seed numeric) → btml.estimate
 BTML_FUNCTION(btml_approx_sum) {
     const NamedArguments arguments(fcinfo);
-    const std::string text = arguments.string("source");
+    const GivenSource given = given_source(arguments);
     monte_carlo::PageSampling options;
     read_options(arguments, monte_carlo::page_sampling_table, options);
     BackendContext context("approx_sum");
-    const Source source = Source::of_rows(text);
+    const Source source = Source::of_rows(given);
     const NumberKind kind = check_column(source);
     uint64_t rows = 0;
     if (const auto estimate = by_sampling(source, options, rows, context)) return estimate_datum(fcinfo, *estimate);

@@ -64,7 +64,7 @@ bool is_whole(const PlotColumn& column) {
 // The columns of a source by their names.
 class PlotSource {
   public:
-    PlotSource(const std::string& text, const plot::Options& options) : source_(Source::of_rows(text)) {
+    PlotSource(const GivenSource& given, const plot::Options& options) : source_(Source::of_rows(given)) {
         find_columns();
         shape_.x.kind = axis_kind(Part::x);
         shape_.y.kind = axis_kind(Part::y);
@@ -247,14 +247,14 @@ std::string text_option(const NamedArguments& arguments, const char* name) {
 // height int) → text
 BTML_FUNCTION(btml_plot) {
     const NamedArguments arguments(fcinfo);
-    const std::string text = arguments.string("source");
+    const GivenSource given = given_source(arguments);
     plot::Options options;
     read_options(arguments, plot::options_table, options);
     options.title = text_option(arguments, "title");
     options.x_label = text_option(arguments, "x_label");
     options.y_label = text_option(arguments, "y_label");
     BackendContext context("plot");
-    const PlotSource source(text, options);
+    const PlotSource source(given, options);
     plot::Rows rows(source.shape(), context.memory());
     PlotSink sink(source, options.mark, rows);
     source.source().read_rows(sink, "reading rows", context);

@@ -208,11 +208,11 @@ void check_result_columns(TupleDesc result, const Source& source, const std::vec
 
 // btml.sumprod(source text, semiring text) → float8
 BTML_FUNCTION(btml_sumprod) {
-    const Arguments arguments(fcinfo);
-    const std::string source = arguments.string(0, "source");
-    const SemiringName semiring = parse_semiring(arguments.string(1, "semiring"));
+    const NamedArguments arguments(fcinfo);
+    const GivenSource given = given_source(arguments);
+    const SemiringName semiring = parse_semiring(arguments.string("semiring"));
     BackendContext context("sumprod");
-    const FactorQuery query = load(Source(source), {}, semiring, context);
+    const FactorQuery query = load(Source(given), {}, semiring, context);
     const double value = query.has_factors || semiring != SemiringName::sum_product
                              ? sum_product(query.loaded.join, query.factors, semiring, context)
                              : static_cast<double>(query.loaded.join.count(context));
@@ -221,13 +221,13 @@ BTML_FUNCTION(btml_sumprod) {
 
 // btml.sumprod_by(source text, group_by name[], semiring text) → setof record
 BTML_FUNCTION(btml_sumprod_by) {
-    const Arguments arguments(fcinfo);
-    const std::string text = arguments.string(0, "source");
-    const std::vector<std::string> names = arguments.columns(1, "group_by");
-    const SemiringName semiring = parse_semiring(arguments.string(2, "semiring"));
+    const NamedArguments arguments(fcinfo);
+    const GivenSource given = given_source(arguments);
+    const std::vector<std::string> names = arguments.columns("group_by");
+    const SemiringName semiring = parse_semiring(arguments.string("semiring"));
     ResultRows rows(fcinfo);
     BackendContext context("sumprod_by");
-    const Source source(text);
+    const Source source(given);
     const std::vector<int> groups = group_columns(source, names);
     require_one_table(source, groups);
     check_result_columns(rows.columns(), source, groups, FLOAT8OID);

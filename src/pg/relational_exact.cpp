@@ -124,9 +124,9 @@ void require_no_negative(const Datum* values, const bool* nulls, int column) {
 
 // btml.sumprod_exact(source text, semiring text) → numeric
 BTML_FUNCTION(btml_sumprod_exact) {
-    const Arguments arguments(fcinfo);
-    const std::string text = arguments.string(0, "source");
-    const SemiringName semiring = relational::parse_semiring(arguments.string(1, "semiring"));
+    const NamedArguments arguments(fcinfo);
+    const GivenSource given = given_source(arguments);
+    const SemiringName semiring = relational::parse_semiring(arguments.string("semiring"));
     BackendContext context("btml.sumprod_exact");
     const MemoryContext memory = CurrentMemoryContext;
     Datum result{};
@@ -140,18 +140,18 @@ BTML_FUNCTION(btml_sumprod_exact) {
         fcinfo->isnull = false;
         return true;
     });
-    run(query_of(Source(text), {}, semiring), sink, context);
+    run(query_of(Source(given), {}, semiring), sink, context);
     return result;
 }
 
 // btml.sumprod_exact_by(source text, group_by name[], semiring text) → SETOF record
 BTML_FUNCTION(btml_sumprod_exact_by) {
-    const Arguments arguments(fcinfo);
-    const std::string text = arguments.string(0, "source");
-    const std::vector<std::string> names = arguments.columns(1, "group_by");
-    const SemiringName semiring = relational::parse_semiring(arguments.string(2, "semiring"));
+    const NamedArguments arguments(fcinfo);
+    const GivenSource given = given_source(arguments);
+    const std::vector<std::string> names = arguments.columns("group_by");
+    const SemiringName semiring = relational::parse_semiring(arguments.string("semiring"));
     ResultRows rows(fcinfo);
-    const Source source(text);
+    const Source source(given);
     const std::vector<int> groups = group_columns(source, names);
     check_result_columns(rows.columns(), source, groups, NUMERICOID);
     BackendContext context("btml.sumprod_exact_by");

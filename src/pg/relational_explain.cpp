@@ -132,10 +132,10 @@ class Explanation {
 
 // btml.explain_join(source text) → setof text
 BTML_FUNCTION(btml_explain_join) {
-    const std::string text = Arguments(fcinfo).string(0, "source");
+    const GivenSource given = given_source(NamedArguments(fcinfo));
     ResultRows rows(fcinfo);
     BackendContext context("explain_join");
-    const Source source(text);
+    const Source source(given);
     const LoadedSource loaded = source.read({}, context);
     for (const std::string& line : Explanation(source.analysis(), loaded.join, context).lines()) rows.add_row(line);
     return rows.done();

@@ -95,14 +95,14 @@ std::vector<std::optional<SampledRows>> draw_sample(const LoadedSource& loaded, 
 // btml.sample_join(source text, n numeric, seed numeric) → setof record
 BTML_FUNCTION(btml_sample_join) {
     const Arguments arguments(fcinfo);
-    const std::string text = arguments.string(0, "source");
+    const GivenSource given = given_source(NamedArguments(fcinfo));
     const int64 n = arguments.whole_number(1, "n"), seed = arguments.whole_number(2, "seed");
     if (n < 0)
         throw Error(ErrorCode::invalid_argument, format("n must not be negative, it is %" PRId64, n),
                     "It is the number of rows to draw.");
     ResultRows rows(fcinfo);
     BackendContext context("sample_join");
-    const Source source(text);
+    const Source source(given);
     check_result_columns(rows.columns(), source);
     std::vector<ColumnRequest> requests;
     for (int i = 0; i < static_cast<int>(source.columns().size()); i++) requests.push_back({i, ReadAs::as_is});

@@ -29,8 +29,8 @@ struct ValueJoin {
 };
 
 // Rows with a NULL value are skipped, as sum() skips them.
-ValueJoin load_values(const std::string& text, const std::string& value, RunContext& context) {
-    const Source source(text);
+ValueJoin load_values(const GivenSource& given, const std::string& value, RunContext& context) {
+    const Source source(given);
     const int output = source.column(value);
     const Source::Column& of_value = source.columns()[output];
     if (of_value.number == NumberKind::none)
@@ -83,7 +83,8 @@ void report_error(ValueJoin& values, double estimate, double epsilon, double del
 //     → btml.estimate
 BTML_FUNCTION(btml_sketch_norm) {
     const NamedArguments arguments(fcinfo);
-    const std::string source = arguments.string("source"), value = arguments.column("value");
+    const GivenSource source = given_source(arguments);
+    const std::string value = arguments.column("value");
     NormOptions options;
     read_options(arguments, norm_options_table, options);
     BackendContext context("sketch_norm", options.verify);
@@ -234,7 +235,7 @@ Datum null_result(FunctionCallInfo fcinfo) {
 
 } // namespace
 
-// btml_internal.tensor_sketch_accumulate(state float8[], value float8, keys text[], sketch_size int, seed bigint) →
+// btml_internal.tensor_sketch_accumulate(state float8[], value float8, keys text[], sketch_size bigint, seed bigint) →
 // float8[]
 BTML_FUNCTION(btml_tensor_sketch_accumulate) {
     const Arguments arguments(fcinfo);

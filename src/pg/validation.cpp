@@ -377,7 +377,7 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     const DivisionRule rule = read_rule(call, request);
     gp::Options options;
     call.arguments.read(gp::options_table, options);
-    const std::optional<std::string> exemplars = read_exemplar_source(call.arguments, options);
+    const std::optional<GivenSource> exemplars = read_exemplar_source(call.arguments, request.args, options);
     const GpMetric metric = gp_metric_of(call.named);
     TrainingJoin training = read_rows(request, one_row_each, context);
     relational::JoinRows held = relational::enumerate(training.join, context);

@@ -91,6 +91,10 @@ std::string line(std::initializer_list<std::string> cells) {
     return text + '\n';
 }
 
+// Stands beside the options of every function of a source: it is a part of the source.
+constexpr char args_row[] = "| `args` | none | an array of texts | values of `$1`, `$2` … in "
+                            "[the source's text](relational.md#parameters) |\n";
+
 template <class Options>
 void add(Texts& texts, const std::string& name, const OptionsTable<Options>& table,
          const std::vector<Function<Options>>& functions) {
@@ -105,6 +109,9 @@ void add(Texts& texts, const std::string& name, const OptionsTable<Options>& tab
                     function.name + '|' + option.name + '|' +
                     (option.required ? "required" : value_text(default_of(option, function.defaults))));
     }
+    page += args_row;
+    for (const Function<Options>& function : functions)
+        texts.functions.push_back(function.name + "|args|" + value_text(OptionValue()));
 }
 
 Texts all_texts() {

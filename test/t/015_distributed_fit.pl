@@ -104,6 +104,11 @@ $node->safe_psql('postgres', 'ANALYZE there');
 $session->query('CREATE VIEW doubled AS SELECT x * 2 AS twice, kind, y FROM there WHERE n > 3');
 is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))}), 't', 'a view with a condition');
+is($session->query(<<'SQL'), 't', 'parameters of a source');
+SELECT facts(btml.boost_fit('SELECT x * $2 AS twice, kind, y FROM there WHERE n > $1 AND kind IS DISTINCT FROM $3', 'y', trees => 5,
+        strategy => 'distributed', args => ARRAY['3', '2', $$b'; --\$1$$]))
+    = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))
+SQL
 # Joins of tables whose partitions are pairs on the same servers.
 $node->safe_psql('postgres', 'CREATE TABLE more_here AS SELECT i * 7 % 5000 AS id, i % 23 AS z FROM generate_series(1, 7000) i');
 $node->safe_psql('postgres', "CREATE TABLE $_ (id int, z int) PARTITION BY HASH (id)") for 'more_there', 'crossed';

@@ -44,6 +44,7 @@ INSERT INTO here.statement VALUES
 ('boost_fit, a filter', '{}', $$ SELECT md5(btml.boost_fit('SELECT price, item, rating FROM sale WHERE shop = 7 AND price > 0', 'rating', trees => 5)::text) $$),
 ('boost_fit, a view', '{}', $$ SELECT md5(btml.boost_fit('sale_of_shop', 'rating', trees => 5, exclude => '{code}')::text) $$),
 ('boost_fit, a local table', '{}', $$ SELECT md5(btml.boost_fit('SELECT s.price, h.spend, s.rating FROM sale s JOIN here.visit h USING (shop)', 'rating', trees => 5)::text) $$),
+('boost_fit, parameters', '{}', $$ SELECT md5(btml.boost_fit('SELECT price, item, rating FROM sale WHERE shop = $1 AND price > $2', 'rating', trees => 5, args => '{7,0}')::text) $$),
 ('tree_fit', '{}', $$ SELECT md5(btml.tree_fit('SELECT price, item, kind, rating FROM sale', 'rating')::text) $$),
 ('gp_fit', '{}', $$ SELECT md5(btml.gp_fit('SELECT price, item, rating FROM sale', 'rating', evaluations => 20)::text) $$),
 ('gp_fit_members', '{}', $$ SELECT member, log_likelihood, md5(model::text) FROM btml.gp_fit_members('SELECT price, item, rating FROM sale WHERE id < 500', 'rating', members => 3, evaluations => 10) $$),

@@ -79,6 +79,12 @@ btml_compat_walk(Node *node, bool (*walker) (Node *, void *), void *context)
 }
 
 static inline bool
+btml_compat_walk_raw(Node *node, bool (*walker) (Node *, void *), void *context)
+{
+	return raw_expression_tree_walker(node, BTML_CALLBACK(bool, walker), context);
+}
+
+static inline bool
 btml_compat_walk_query(Query *query, bool (*walker) (Node *, void *), void *context, int flags)
 {
 	return query_tree_walker(query, BTML_CALLBACK(bool, walker), context, flags);

@@ -81,10 +81,14 @@ const char* text_of_statement(const char* sql, const RawStmt* statement) {
     return text;
 }
 
-Query* analysed(RawStmt* statement, const char* sql, const char* name) {
+// *text, that of the statement, becomes one without parameters.
+Query* analysed(RawStmt* statement, const char* sql, List* args, const char* name, const char** text) {
     if (!IsA(statement->stmt, SelectStmt)) not_a_source(name, "another command");
     if (castNode(SelectStmt, statement->stmt)->intoClause) not_a_source(name, "SELECT INTO");
-    List* const queries = pg_analyze_and_rewrite_fixedparams(statement, sql, nullptr, 0, nullptr);
+    List* const parameters = parameters_in(statement);
+    require_values(parameters, sql, list_length(args), name);
+    List* const queries = parameters == NIL ? pg_analyze_and_rewrite_fixedparams(statement, sql, nullptr, 0, nullptr)
+                                            : analysed_with_values(statement, sql, parameters, args, text);
     Query* const query = linitial_node(Query, queries);
     if (list_length(queries) != 1 || query->commandType != CMD_SELECT || query->utilityStmt)
         not_a_source(name, "another command");
@@ -201,10 +205,28 @@ bool point_into(const char* sql) {
 
 Query* parsed_query(const std::string& sql) {
     const char* const text = sql.c_str();
-    return pg_call([=] { return analysed(only_statement(text, "source"), text, "source"); });
+    return pg_call([=] {
+        const char* own = text;
+        return analysed(only_statement(text, "source"), text, NIL, "source", &own);
+    });
 }
 
-SourceAnalysis* analyse_source(const char* source, bool as_one_query, const char* name) {
+bool mark_parameters(const char* source, bool* is_used, int values) {
+    if (is_name(source)) return true;
+    ErrorContextCallback callback{error_context_stack, point_into_source, const_cast<char*>(source)};
+    error_context_stack = &callback;
+    const List* const statements = pg_parse_query(source);
+    error_context_stack = callback.previous;
+    if (list_length(statements) != 1 || !IsA(linitial_node(RawStmt, statements)->stmt, SelectStmt)) return false;
+    List* const parameters = parameters_in(linitial_node(RawStmt, statements));
+    for (const ParamRef* const parameter : items<const ParamRef>(parameters)) {
+        if (parameter->number < 1 || parameter->number > values) return false;
+        is_used[parameter->number - 1] = true;
+    }
+    return true;
+}
+
+SourceAnalysis* analyse_source(const char* source, List* args, bool as_one_query, const char* name) {
     ErrorContextCallback callback;
     callback.callback = point_into_source;
     callback.arg = const_cast<char*>(source);
@@ -214,8 +236,8 @@ SourceAnalysis* analyse_source(const char* source, bool as_one_query, const char
     const char* const sql = is_name(source) ? select_from_name(source) : source;
     callback.arg = const_cast<char*>(sql);
     RawStmt* const statement = only_statement(sql, name);
-    const char* const text = text_of_statement(sql, statement);
-    Query* const query = analysed(statement, sql, name);
+    const char* text = text_of_statement(sql, statement);
+    Query* const query = analysed(statement, sql, args, name, &text);
     btml_compat_check_permissions(query);
 
     SourceAnalysis* const analysis = as_one_query ? whole_source(query, "it is read row by row") : analyse_query(query);

@@ -3,7 +3,7 @@
 // rewriter and query pull-up; no object has a destructor, so all of it runs inside one pg_call.
 #pragma once
 
-#include "pg/bridge/postgres.hpp"
+#include "pg/source/source_parameters.hpp"
 
 #include <string>
 #include <tuple>
@@ -86,7 +86,7 @@ struct SourceOutput {
 };
 
 struct SourceAnalysis {
-    const char* text; // SQL of the SELECT that was analysed, without semicolons; it may end in a comment
+    const char* text; // SQL of the SELECT that was analysed, without semicolons and parameters; it may end in a comment
     Query* query;     // the same after rewriting; not to be changed
     List* relations;  // of SourceRelation*
     List* left_joins; // of SourceLeftJoin*
@@ -95,8 +95,9 @@ struct SourceAnalysis {
 };
 
 // Errors: PostgreSQL's own for what it cannot parse, find or permit; SYNTAX_ERROR or FEATURE_NOT_SUPPORTED when the
-// source, which errors call `name`, is not one table, view or SELECT. as_one_query: nothing is factorised.
-SourceAnalysis* analyse_source(const char* source, bool as_one_query, const char* name);
+// source, which errors call `name`, is not one table, view or SELECT; UNDEFINED_PARAMETER for a parameter without a
+// value. args: as of GivenSource. as_one_query: nothing is factorised.
+SourceAnalysis* analyse_source(const char* source, List* args, bool as_one_query, const char* name);
 
 // For an error's context callback: has the error point into this text, not into the calling statement. Returns false
 // where it points nowhere.

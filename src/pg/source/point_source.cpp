@@ -19,7 +19,7 @@ namespace {
 
 } // namespace
 
-PointSource::PointSource(const std::string& source, const char* what, PointParts parts)
+PointSource::PointSource(const GivenSource& source, const char* what, PointParts parts)
     : source_(Source::of_rows(source)), what_(what), parts_(std::move(parts)) {
     find_parts();
     if (OidIsValid(parts_.plain_x))
@@ -28,7 +28,7 @@ PointSource::PointSource(const std::string& source, const char* what, PointParts
         find_coordinates();
 }
 
-PointSource::PointSource(const std::string& source, const char* what, PointParts parts, const PointSource& like)
+PointSource::PointSource(const GivenSource& source, const char* what, PointParts parts, const PointSource& like)
     : source_(Source::of_rows(source, format("the source of the %s", what))),
       what_(what),
       parts_(std::move(parts)),

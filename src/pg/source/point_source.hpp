@@ -31,9 +31,9 @@ class PointSource {
   public:
     // what: "keys", "queries", "points": names them in errors; a string literal. Errors: those of Source;
     // invalid_argument for a source without coordinates; wrong_type naming a column that is no number.
-    PointSource(const std::string& source, const char* what, PointParts parts);
+    PointSource(const GivenSource& source, const char* what, PointParts parts);
     // Points with the coordinates of others, by name; further columns are not looked at.
-    PointSource(const std::string& source, const char* what, PointParts parts, const PointSource& like);
+    PointSource(const GivenSource& source, const char* what, PointParts parts, const PointSource& like);
 
     // Names of columns; of an array, "x" alone.
     const std::vector<std::string>& coordinates() const { return names_; }

@@ -87,19 +87,19 @@ PointTexts::PointTexts(const DataColumn& column, const RowId* ids, uint64_t rows
     });
 }
 
-QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context,
+QueryPoints::QueryPoints(const GivenSource& source, const std::vector<Feature>& features, RunContext& context,
                          std::string name)
     : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
-    const Source source(text, std::move(name));
-    has_ids_ = source.find("id").has_value();
+    const Source read_from(source, std::move(name));
+    has_ids_ = read_from.find("id").has_value();
     const PointRequest request{.ids = has_ids_};
-    read(source, features, request, context);
+    read(read_from, features, request, context);
 }
 
-QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, const PointRequest& request,
+QueryPoints::QueryPoints(const GivenSource& source, const std::vector<Feature>& features, const PointRequest& request,
                          RunContext& context)
     : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
-    read(Source(text, request.name), features, request, context);
+    read(Source(source, request.name), features, request, context);
 }
 
 void QueryPoints::read(const Source& source, const std::vector<Feature>& features, const PointRequest& request,

@@ -46,10 +46,10 @@ class QueryPoints {
   public:
     // `source` as of Source. Errors: those of Source; wrong_type naming a column that is no number where the feature is
     // one. Categories that the features do not have are categories never seen.
-    QueryPoints(const std::string& source, const std::vector<Feature>& features, RunContext& context,
+    QueryPoints(const GivenSource& source, const std::vector<Feature>& features, RunContext& context,
                 std::string name = "source");
     // For a sample the join is not built. Errors also: wrong_type for another number or holdout.
-    QueryPoints(const std::string& source, const std::vector<Feature>& features, const PointRequest& request,
+    QueryPoints(const GivenSource& source, const std::vector<Feature>& features, const PointRequest& request,
                 RunContext& context);
 
     uint64_t rows() const { return rows_; }

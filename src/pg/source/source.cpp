@@ -15,9 +15,10 @@ using relational::DataColumn;
 using relational::Key;
 using relational::KeyColumn;
 
-Source::Source(const std::string& text, bool as_one_query, std::string name) : name_(std::move(name)) {
-    const char *const source = text.c_str(), *const called = name_.c_str();
-    analysis_ = pg_call([=] { return analyse_source(source, as_one_query, called); });
+Source::Source(const GivenSource& given, bool as_one_query, std::string name) : name_(std::move(name)) {
+    const char *const source = given.text.c_str(), *const called = name_.c_str();
+    List* const args = given.args;
+    analysis_ = pg_call([=] { return analyse_source(source, args, as_one_query, called); });
     for (const SourceOutput* output : items<const SourceOutput>(analysis_->outputs)) {
         const Oid type = output->type;
         columns_.push_back({output->name ? output->name : "", pg_call([=] { return getBaseType(type); }),

@@ -50,11 +50,11 @@ struct LoadedSource {
 
 class Source {
   public:
-    // `text` as in SQL; name: in errors. Errors as analyse_source; the rights are the caller's.
-    explicit Source(const std::string& text, std::string name = "source") : Source(text, false, std::move(name)) {}
+    // name: in errors. Errors as analyse_source; the rights are the caller's.
+    explicit Source(const GivenSource& given, std::string name = "source") : Source(given, false, std::move(name)) {}
     // A source that is read row by row: one query, for read_rows().
-    static Source of_rows(const std::string& text, std::string name = "source") {
-        return Source(text, true, std::move(name));
+    static Source of_rows(const GivenSource& given, std::string name = "source") {
+        return Source(given, true, std::move(name));
     }
 
     struct Column {
@@ -87,7 +87,7 @@ class Source {
                        std::optional<uint64_t> block_seed = {}) const;
 
   private:
-    Source(const std::string& text, bool as_one_query, std::string name);
+    Source(const GivenSource& given, bool as_one_query, std::string name);
 
     std::string name_;
     SourceAnalysis* analysis_;

@@ -305,9 +305,20 @@ static void check_one_divider(const TrainingRequest& request) {
     if (request.order_by && request.group_by) refuse("order_by", "group_by");
 }
 
+// The source, with args that belong to the call's other sources as well.
+static GivenSource training_source(const FitArguments& arguments) {
+    const NamedArguments& call = arguments.call();
+    std::vector<std::string> sources = {call.string("source")};
+    if (call.has("queries")) sources.push_back(call.string("queries"));
+    if (const std::optional<std::string> exemplars = arguments.source("exemplar_source")) sources.push_back(*exemplars);
+    return {sources[0], source_args(call, sources)};
+}
+
 TrainingRequest read_training_request(const FitArguments& arguments) {
     const auto columns = [&](const char* name) { return arguments.columns(name).value_or(std::vector<std::string>()); };
-    TrainingRequest request{Source(arguments.call().string("source")),
+    const GivenSource given = training_source(arguments);
+    TrainingRequest request{Source(given),
+                            given.args,
                             arguments.call().column("target"),
                             arguments.columns("features"),
                             columns("categorical"),

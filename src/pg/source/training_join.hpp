@@ -10,6 +10,7 @@ namespace btml::pg {
 // The arguments that every fit over a source has.
 struct TrainingRequest {
     Source source;
+    List* args; // of all sources of the call, as of GivenSource
     std::string target;
     std::optional<std::vector<std::string>> features; // default: all other columns
     std::vector<std::string> categorical;

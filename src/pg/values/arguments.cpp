@@ -26,10 +26,21 @@ std::optional<int64> whole_number(std::string_view text) {
     return error == std::errc() && whole ? std::optional(integer) : std::nullopt;
 }
 
+static int64 require_whole(Datum numeric, const std::string& what) {
+    const std::string text = text_of_numeric(numeric);
+    if (const std::optional<int64> integer = whole_number(text)) return *integer;
+    throw Error(ErrorCode::invalid_argument, format("%s must be an integer, not %s", what.c_str(), text.c_str()));
+}
+
 int64 Arguments::whole_number(int i, const char* name) const {
-    const std::string text = text_of_numeric(datum(i, name));
-    if (const std::optional<int64> integer = pg::whole_number(text)) return *integer;
-    throw Error(ErrorCode::invalid_argument, format("argument \"%s\" must be an integer, not %s", name, text.c_str()));
+    return require_whole(datum(i, name), format("argument \"%s\"", name));
+}
+
+int Arguments::integer(int i, const char* name) const {
+    const int64 value = bigint(i, name);
+    if (value == static_cast<int>(value)) return static_cast<int>(value);
+    throw Error(ErrorCode::out_of_range,
+                format("argument \"%s\" is out of the range of integers, it is %" PRId64, name, value));
 }
 
 std::string text_of_numeric(Datum numeric) {
@@ -88,11 +99,11 @@ std::vector<std::string> Arguments::columns(int i, const char* name) const {
     return names;
 }
 
-std::vector<int> Arguments::integers(int i, const char* name) const {
-    std::vector<int> integers;
-    for (const Datum element : elements_without_null(datum(i, name), INT4OID, name))
-        integers.push_back(DatumGetInt32(element));
-    return integers;
+std::vector<int64> Arguments::whole_numbers(int i, const char* name) const {
+    std::vector<int64> numbers;
+    for (const Datum element : elements_without_null(datum(i, name), NUMERICOID, name))
+        numbers.push_back(require_whole(element, format("an element of argument \"%s\"", name)));
+    return numbers;
 }
 
 std::vector<double> Arguments::numbers(int i, const char* name) const {

@@ -44,7 +44,8 @@ class Arguments {
     // Error null_value for NULL.
     std::string string(int i, const char* name) const;
     std::string column(int i, const char* name) const; // of type name
-    int integer(int i, const char* name) const { return DatumGetInt32(datum(i, name)); }
+    // Reads an argument of type bigint, which is called for every row. Error out_of_range for what is no int.
+    int integer(int i, const char* name) const;
     int64 bigint(int i, const char* name) const { return DatumGetInt64(datum(i, name)); }
     // Reads an argument of type numeric, to which integers of every type are cast. Error invalid_argument for other
     // numbers.
@@ -53,8 +54,8 @@ class Arguments {
     bool boolean(int i, const char* name) const { return DatumGetBool(datum(i, name)); }
     // name[] without NULLs.
     std::vector<std::string> columns(int i, const char* name) const;
-    // integer[] without NULLs.
-    std::vector<int> integers(int i, const char* name) const;
+    // numeric[] without NULLs; errors as of whole_number.
+    std::vector<int64> whole_numbers(int i, const char* name) const;
     // float8[] as of read_numbers.
     std::vector<double> numbers(int i, const char* name) const;
 
@@ -79,7 +80,7 @@ class NamedArguments {
     std::string column(const char* name) const { return arguments_.column(position(name), name); }
     bool boolean(const char* name) const { return arguments_.boolean(position(name), name); }
     std::vector<std::string> columns(const char* name) const { return arguments_.columns(position(name), name); }
-    std::vector<int> integers(const char* name) const { return arguments_.integers(position(name), name); }
+    std::vector<int64> whole_numbers(const char* name) const { return arguments_.whole_numbers(position(name), name); }
     std::vector<double> numbers(const char* name) const { return arguments_.numbers(position(name), name); }
     // Return nothing for NULL, and where the function has no such argument.
     std::optional<std::string> optional_column(const char* name) const;
