@@ -57,7 +57,7 @@ SELECT name, round((btml.summary(model)#>>'{metrics,deviance}')::numeric, 5) AS 
     round((btml.summary(model)#>>'{metrics,aic}')::numeric, 4) AS aic,
     round((btml.summary(model)#>>'{metrics,dispersion}')::numeric, 6) AS dispersion FROM models WHERE name <> 'longley' ORDER BY name;
 SELECT btml.describe(model) FROM models WHERE name <> 'longley' ORDER BY name;
-SELECT jsonb_pretty(btml.summary(model) - 'features' - 'metrics' - 'seconds') AS summary, btml.summary(model)#>'{features,2}' AS kind
+SELECT jsonb_pretty(btml.summary(model) - 'features' - 'metrics' - 'seconds' - 'base') AS summary, btml.summary(model)#>'{features,2}' AS kind
 FROM models WHERE name = 'binomial';
 
 -- Robust and clustered errors, weights and penalties, with the values of statsmodels and scikit-learn.

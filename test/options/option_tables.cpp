@@ -8,6 +8,7 @@
 #include "core/features/features_options.hpp"
 #include "core/gp/gp_options.hpp"
 #include "core/kernel/kernel_options.hpp"
+#include "core/linear/linear_options.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/bandwidth_selection.hpp"
 #include "core/plot/plot_options.hpp"
@@ -125,6 +126,7 @@ Texts all_texts() {
                                         {{"partial_dependence"}});
     add<explanation::PermutationOptions>(texts, "permutation_importance", explanation::permutation_options_table,
                                          {{"permutation_importance"}});
+    add<linear::Options>(texts, "linear", linear::options_table, {{"linear_fit"}});
     add<gp::Options>(texts, "gp", gp::options_table,
                      {{"gp_fit"},
                       {"gp_regression", {}, {"options", "exclude", "mean", "holdout_fraction", "order_by", "group_by"}},

@@ -1,0 +1,46 @@
+-- The examples of contrib_docs/linear.md.
+CREATE TABLE flat AS
+SELECT n AS flat_id, n % 40 AS street, 30 + n * 7919 % 90 AS area, n * 104729 % 6 AS floor, nullif(n * 15485 % 11, 0) * 10 AS age,
+       (ARRAY['centre', 'north', 'south', 'centre'])[1 + n * 31 % 4] AS district
+FROM generate_series(1, 2000) n;
+CREATE TABLE offer AS
+SELECT flat_id, 250 + 9 * area + 15 * floor + CASE district WHEN 'centre' THEN 180 WHEN 'north' THEN 40 ELSE 0 END
+           - coalesce(age, 40) * 1.5 + (flat_id * 10473 % 211 + flat_id * 8117 % 197 - 203) / 3.0 AS rent,
+       flat_id * 6689 % 101 + area + 20 * (flat_id % 3) < 150 AS let_in_a_week, floor(area / 40 + flat_id * 53 % 4)::int AS calls
+FROM flat;
+
+CREATE TABLE models (name text PRIMARY KEY, model btml.model);
+
+INSERT INTO models SELECT 'rent', btml.linear_fit('SELECT rent, area, floor, age, district FROM offer JOIN flat USING (flat_id)', 'rent');
+
+SELECT feature, category, round(estimate::numeric, 2) AS estimate, round(std_error::numeric, 2) AS std_error,
+       round(p_value::numeric, 3) AS p_value, round(lower::numeric, 2) AS lower, round(upper::numeric, 2) AS upper
+FROM models, btml.coefficients(model) WHERE name = 'rent';
+
+SELECT btml.describe(model), btml.summary(model)#>>'{features,3,reference}' AS reference FROM models WHERE name = 'rent';
+
+SELECT round(btml.predict(model, f)::numeric) AS rent, round((i).lower::numeric) AS lower, round((i).upper::numeric) AS upper
+FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), btml.predict_interval(model, f, 0.9) i WHERE name = 'rent';
+
+SELECT feature, value, round(contribution::numeric, 1) AS contribution
+FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), btml.explain(model, f) WHERE name = 'rent';
+
+INSERT INTO models
+SELECT 'let', btml.linear_fit('SELECT let_in_a_week, area, district FROM offer JOIN flat USING (flat_id)', 'let_in_a_week') UNION ALL
+SELECT 'calls', btml.linear_fit('SELECT calls, area FROM offer JOIN flat USING (flat_id)', 'calls', family => 'poisson');
+
+SELECT name, feature, category, round(estimate::numeric, 4) AS estimate, round(exp(estimate)::numeric, 3) AS factor,
+       round(p_value::numeric, 3) AS p_value
+FROM models, btml.coefficients(model) WHERE name IN ('let', 'calls');
+
+SELECT feature, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
+FROM btml.coefficients(btml.linear_fit('SELECT rent, area, age, street FROM offer JOIN flat USING (flat_id)', 'rent',
+    std_error => 'robust', group_by => 'street'));
+
+SELECT l1_ratio, feature, round(estimate::numeric, 2) AS estimate
+FROM (VALUES (0), (1)) v(l1_ratio), btml.coefficients(btml.linear_fit('SELECT rent, area, floor FROM offer JOIN flat USING (flat_id)', 'rent',
+    penalty => 5, l1_ratio => l1_ratio));
+
+SELECT district, round(estimate::numeric, 2) AS rent_per_square_metre
+FROM (SELECT district, btml.linear_fit_agg(rent, ARRAY[area]) AS model FROM offer JOIN flat USING (flat_id) GROUP BY district) m,
+     btml.coefficients(model) WHERE feature = 'x1' ORDER BY 1;
