@@ -1,4 +1,8 @@
 -- Arguments as drivers send them: with the type that the language's value has, not with that of the parameter.
+CREATE SCHEMA drivers;
+SET search_path = drivers;
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
 CREATE TABLE sent (parameter regtype, argument regtype);
 INSERT INTO sent SELECT parameter::regtype, argument::regtype FROM (VALUES
     ('numeric', '{smallint,integer,bigint,numeric}'), ('bigint', '{smallint,integer,bigint}'),
@@ -42,13 +46,6 @@ WHERE NOT is_found(format('btml.%I', proname), types, place, s.argument) ORDER B
 SELECT DISTINCT type FROM argument WHERE type NOT IN (SELECT parameter FROM sent) ORDER BY 1;
 
 -- Such counts count, and have a range.
-CREATE FUNCTION caught(statement text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-    RETURN 'no error';
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ': ' || SQLERRM;
-END $$;
 CREATE TABLE point (id bigint, x float8);
 INSERT INTO point SELECT i, i * i FROM generate_series(1, 50) i;
 SELECT btml.exemplars_agg(id, ARRAY[x], 3::smallint) = btml.exemplars_agg(id, ARRAY[x], 3::bigint) AS exemplars_agg,

@@ -116,6 +116,9 @@ SELECT bool_and(abs(a.estimate - b.estimate) < 1e-9) AS same
 FROM (SELECT btml.linear_fit_agg(yes, ARRAY[x, z], '{"penalty": 0.1}', w) AS m FROM task) g,
     btml.coefficients(m) WITH ORDINALITY AS a JOIN btml.coefficients(btml.linear_fit('task', 'yes', features => '{x,z}', penalty => 0.1,
     weight => 'w')) WITH ORDINALITY AS b USING (ordinality);
+SELECT btml.linear_fit_agg(yes::text, ARRAY[x, z]) OPERATOR(btml.=) btml.linear_fit_agg(yes, ARRAY[x, z]) AS same,
+    btml.summary(btml.linear_fit_agg(CASE WHEN yes THEN 'stays' ELSE 'goes' END, ARRAY[x]))->'labels' AS labels FROM task;
+SELECT btml.linear_fit_agg(kind, ARRAY[x]) FROM task;
 SELECT btml.linear_fit_agg(cost, ARRAY[x]) IS NULL AS nothing FROM task WHERE false;
 SELECT btml.summary(m)->'rows' AS rows, btml.summary(m)->'holdout_rows' AS held_out,
     (btml.summary(m)#>>'{metrics,holdout_deviance}')::float8 > 0 AS scored

@@ -1,4 +1,6 @@
 -- Parameters of sources: $1, $2 … in the text of a source, whose values are args.
+CREATE SCHEMA source_args;
+SET search_path = source_args;
 SET datestyle = 'ISO';
 SET extra_float_digits = 0;
 SET client_min_messages = warning; -- what fits and scores remark of few rows is tested elsewhere
@@ -39,6 +41,7 @@ INSERT INTO call VALUES
     ('relational_features', 'btml.relational_features({s: customer_id, at, amount}, as_of => ''at'', max_depth => 1)'),
     ('relational_features of a target', 'btml.relational_features({s: customer_id, at, amount}, target => ''amount'',
         as_of => ''at'', max_depth => 1, max_features => 3)'),
+    ('linear_fit', 'btml.linear_fit({s: age, items, amount}, ''amount'')'),
     ('gp_fit', 'btml.gp_fit({s: age, items, amount}, ''amount'', evaluations => 3)'),
     ('gp_fit_members', 'btml.gp_fit_members({s: age, items, amount}, ''amount'', members => 2, evaluations => 2)'),
     ('gp_regression', 'btml.gp_regression({s: age, items, amount}, ''amount'', {q: purchase_id AS id, age, items}, evaluations => 2)'),
@@ -115,6 +118,15 @@ INSERT INTO odd VALUES (1, 2), (2, 3);
 SELECT btml.sumprod_exact('SELECT "$1" AS "a$2" FROM odd WHERE price > $1 AND ''$2'' <> $$ $3 $$ /* $4 */ -- $5',
     args => '{2.5}');
 SELECT btml.sumprod('SELECT price FROM odd WHERE ''$1'' = $1', args => '{$1}');
+-- Texts of characters that mean something in SQL, by two ways: one reads constants, the other a text with them.
+CREATE FUNCTION odd_text(seed int) RETURNS text LANGUAGE sql AS $$
+    SELECT coalesce(string_agg(substr(E'''''"\\$1;-*/{}, \nEe%_:', 1 + abs(hashint4(seed * 31 + i)) % 22, 1), '' ORDER BY i), '')
+    FROM generate_series(1, seed % 13) i
+$$;
+SELECT count(DISTINCT a || b) > 450 AS many, bool_and(btml.sumprod(source, args => args) = 2 * length(a)) AS constants,
+    bool_and(btml.sumprod_exact(source, args => args) = 2 * length(a)) AS text
+FROM generate_series(1, 500) i, odd_text(i) a, odd_text(i + 1000) b, LATERAL (SELECT ARRAY[b, a || b, a] AS args,
+    $$ SELECT CASE WHEN $3||$1 = $2 THEN length($3) END AS n FROM odd WHERE $1 || '$1' <> '' $$ AS source) s;
 
 -- Values are read by the types that the source demands; a parameter may stand wherever a value may.
 SELECT btml.sumprod('SELECT items FROM purchase WHERE at >= $1 AND at < $1 + $2 AND items = ANY ($3) AND $4',

@@ -35,12 +35,18 @@ CREATE FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, boolean,
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_linear_fit_accumulate_boolean';
 CREATE FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, boolean, float8[], btml.json, float8) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_linear_fit_accumulate_boolean';
+CREATE FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, text, float8[], btml.json) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_linear_fit_accumulate_label';
+CREATE FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, text, float8[], btml.json, float8) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_linear_fit_accumulate_label';
 CREATE FUNCTION btml_internal.linear_fit_final(btml.training_rows) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_linear_fit_final';
 COMMENT ON FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, float8, float8[], btml.json) IS 'transition function of btml.linear_fit_agg';
 COMMENT ON FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, float8, float8[], btml.json, float8) IS 'transition function of btml.linear_fit_agg';
 COMMENT ON FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, boolean, float8[], btml.json) IS 'transition function of btml.linear_fit_agg';
 COMMENT ON FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, boolean, float8[], btml.json, float8) IS 'transition function of btml.linear_fit_agg';
+COMMENT ON FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, text, float8[], btml.json) IS 'transition function of btml.linear_fit_agg';
+COMMENT ON FUNCTION btml_internal.linear_fit_accumulate(btml.training_rows, text, float8[], btml.json, float8) IS 'transition function of btml.linear_fit_agg';
 COMMENT ON FUNCTION btml_internal.linear_fit_final(btml.training_rows) IS 'final function of btml.linear_fit_agg';
 
 CREATE AGGREGATE btml.linear_fit_agg(y float8, x float8[]) (
@@ -67,6 +73,18 @@ CREATE AGGREGATE btml.linear_fit_agg(y boolean, x float8[], options btml.json, w
     SFUNC = btml_internal.linear_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
     FINALFUNC = btml_internal.linear_fit_final, PARALLEL = SAFE
 );
+CREATE AGGREGATE btml.linear_fit_agg(y text, x float8[]) (
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.linear_fit_final, PARALLEL = SAFE
+);
+CREATE AGGREGATE btml.linear_fit_agg(y text, x float8[], options btml.json) (
+    SFUNC = btml_internal.linear_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.linear_fit_final, PARALLEL = SAFE
+);
+CREATE AGGREGATE btml.linear_fit_agg(y text, x float8[], options btml.json, weight float8) (
+    SFUNC = btml_internal.linear_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.linear_fit_final, PARALLEL = SAFE
+);
 COMMENT ON AGGREGATE btml.linear_fit_agg(float8, float8[]) IS
 'a linear model for each group of any query: y is the target, a number; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.linear_fit_agg(float8, float8[], btml.json) IS
@@ -79,3 +97,9 @@ COMMENT ON AGGREGATE btml.linear_fit_agg(boolean, float8[], btml.json) IS
 'the same of a boolean, with options';
 COMMENT ON AGGREGATE btml.linear_fit_agg(boolean, float8[], btml.json, float8) IS
 'the same of a boolean, with options, which may be NULL, and with what a row counts, not negative';
+COMMENT ON AGGREGATE btml.linear_fit_agg(text, float8[]) IS
+'logistic regression of two labels, in their bytewise order, for each group of any query, otherwise as of numbers';
+COMMENT ON AGGREGATE btml.linear_fit_agg(text, float8[], btml.json) IS
+'the same of labels, with options';
+COMMENT ON AGGREGATE btml.linear_fit_agg(text, float8[], btml.json, float8) IS
+'the same of labels, with options, which may be NULL, and with what a row counts, not negative';

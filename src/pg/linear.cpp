@@ -102,16 +102,23 @@ BTML_FUNCTION(btml_linear_fit) {
     return complete(result, request.target, skipped, "sums are over every row of the join", context);
 }
 
-// btml_internal.linear_fit_accumulate(state, y float8, x float8[], options btml.json [, weight float8]) → state
-BTML_FUNCTION(btml_linear_fit_accumulate) {
-    return accumulate_with_options(fcinfo,
-                                   [](const std::string& options) { parse_options(options, linear::options_table); });
+static void check_options(const std::string& options) {
+    parse_options(options, linear::options_table);
 }
 
-// The same with y boolean
+// btml_internal.linear_fit_accumulate(state, y float8, x float8[], options btml.json [, weight float8]) → state
+BTML_FUNCTION(btml_linear_fit_accumulate) {
+    return accumulate_with_options(fcinfo, check_options);
+}
+
+// The same of y boolean
 BTML_FUNCTION(btml_linear_fit_accumulate_boolean) {
-    return accumulate_with_options(
-        fcinfo, [](const std::string& options) { parse_options(options, linear::options_table); }, TargetKind::boolean);
+    return accumulate_with_options(fcinfo, check_options, TargetKind::boolean);
+}
+
+// The same of y text
+BTML_FUNCTION(btml_linear_fit_accumulate_label) {
+    return accumulate_with_options(fcinfo, check_options, TargetKind::label);
 }
 
 // btml_internal.linear_fit_final(state) → model; NULL when there was no row

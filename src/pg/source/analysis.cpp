@@ -81,7 +81,7 @@ const char* text_of_statement(const char* sql, const RawStmt* statement) {
     return text;
 }
 
-// *text, that of the statement, becomes one without parameters.
+// *text, that of the statement, becomes one without parameters; without args nobody looks at it.
 Query* analysed(RawStmt* statement, const char* sql, List* args, const char* name, const char** text) {
     if (!IsA(statement->stmt, SelectStmt)) not_a_source(name, "another command");
     if (castNode(SelectStmt, statement->stmt)->intoClause) not_a_source(name, "SELECT INTO");
@@ -205,10 +205,7 @@ bool point_into(const char* sql) {
 
 Query* parsed_query(const std::string& sql) {
     const char* const text = sql.c_str();
-    return pg_call([=] {
-        const char* own = text;
-        return analysed(only_statement(text, "source"), text, NIL, "source", &own);
-    });
+    return pg_call([=] { return analysed(only_statement(text, "source"), text, NIL, "source", nullptr); });
 }
 
 bool mark_parameters(const char* source, bool* is_used, int values) {
