@@ -44,3 +44,4 @@ FROM (VALUES (0), (1)) v(l1_ratio), btml.coefficients(btml.linear_fit('SELECT re
 SELECT district, round(estimate::numeric, 2) AS rent_per_square_metre
 FROM (SELECT district, btml.linear_fit_agg(rent, ARRAY[area]) AS model FROM offer JOIN flat USING (flat_id) GROUP BY district) m,
      btml.coefficients(model) WHERE feature = 'x1' ORDER BY 1;
+DROP TABLE flat, offer, models;
