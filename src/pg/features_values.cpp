@@ -99,13 +99,15 @@ class TableValues {
         for (size_t i = begin; i < end; i++) {
             const std::string name = quoted(columns[i].name), number = std::to_string(i);
             const std::string taken = " FILTER (WHERE " + name + " = 0 OR " + name + " BETWEEN 1e-75 AND 1e75)";
-            const std::string squares = "count(*)" + taken + " * var_pop(" + name + "::float8)" + taken;
+            // Sums of numerics are the same in any order of rows, and equal numbers vary by 0.
+            const std::string squares = "count(*)" + taken + " * var_pop(" + name + "::float8::numeric)" + taken;
             in_all.push_back("(" + squares + ")::text");
             at_a_time += ", count(*)" + taken + " AS n" + number + ", " + squares + " AS s" + number;
             of_times.push_back("(count(*) FILTER (WHERE n" + number + " > 0))::text || ' ' || sum(n" + number +
                                ")::text || ' ' || sum(s" + number + ")::text");
         }
-        const std::string times = " FROM (SELECT " + quoted(time_) + at_a_time + from_where() + " GROUP BY 1) AS times";
+        const std::string times =
+            " FROM (SELECT " + quoted(time_) + " AS at" + at_a_time + from_where() + " GROUP BY 1) AS times";
         const std::vector<std::string> all = select(in_all), parts = select(of_times, times);
         for (size_t i = 0; i < all.size(); i++) {
             char* at = nullptr;
@@ -181,7 +183,9 @@ class TableValues {
 void answer_by_queries(CandidateRequest& request, const std::string& last, RunContext& context) {
     const auto values_of = [&request, last, &context](int table, const std::string& time) {
         std::string condition;
-        if (!time.empty() && !last.empty())
+        if (!time.empty() && last.empty())
+            condition = quoted(time) + " IS NOT NULL";
+        else if (!time.empty())
             condition = "extract(epoch FROM " + quoted(time) + (request.inclusive ? ") <= " : ") < ") + literal(last) +
                         "::numeric";
         return TableValues(request.tables[static_cast<size_t>(table)], time, std::move(condition), context);
