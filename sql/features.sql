@@ -423,6 +423,18 @@ RESET ROLE;
 REVOKE ALL ON SCHEMA things FROM regress_things;
 REVOKE ALL ON even FROM regress_things;
 DROP ROLE regress_things;
+-- A row of the mean counts from the later time of its path on, as other rows do: the first 20 wholes come after as_of.
+CREATE TABLE whole (id int PRIMARY KEY, thing int, at date);
+CREATE TABLE part (whole int, at date, n int);
+INSERT INTO whole SELECT i, i, CASE WHEN i > 20 THEN '2020-01-01' ELSE '2020-02-01' END::date FROM generate_series(1, 40) i;
+INSERT INTO part SELECT i, date '2020-01-01' + day, i + 100 * day FROM generate_series(1, 40) i, generate_series(0, 2) day;
+INSERT INTO whole VALUES (41, 41, NULL);
+INSERT INTO part VALUES (41, '2020-01-03', 300), (42, '2020-01-03', 300);
+SELECT btml.feature_sql(btml.relational_features('SELECT 30 AS thing, date ''2020-01-05'' AS as_of', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"whole": {"table": "whole", "key": {"thing": "thing"}},
+        "part": {"table": "part", "key": {"whole": "id"}, "of": "whole"}}'),
+    'SELECT 30 AS thing, date ''2020-01-05'' AS as_of') AS q \gset
+SELECT part_n_relative_last, 230 / (200 + avg(i)) AS expected FROM (:q) f, generate_series(21, 40) i GROUP BY 1;
 -- No days lie between infinite times; without as_of a time is as it is.
 CREATE TABLE known (thing int PRIMARY KEY, since timestamp);
 INSERT INTO known VALUES (1, 'infinity'), (2, '-infinity'), (3, '2020-01-01');

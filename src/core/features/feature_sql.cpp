@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace btml::features {
 
@@ -406,25 +407,32 @@ class FeatureQuery {
         sql_ << "\n      FROM " << table_of(first) << "\n";
         write_chain(relation, first);
         write_joins(set, "      ");
-        if (!set.means.empty()) write_means(relation, set);
+        if (!set.means.empty()) write_means(relation, first, set);
         sql_ << "      WHERE " << (key.columns.size() > 1 ? "(" : "");
         write_list(key.columns);
         sql_ << (key.columns.size() > 1 ? ")" : "") << " IN (SELECT ";
         write_list(key.values);
         sql_ << " FROM " << key.from << ")";
+        write_timed(relation, first, "AND");
+    }
+
+    // Writes the condition that rows have all times that they are to have. word: what it begins with.
+    void write_timed(int relation, int first, const char* word) {
         for (int at = relation;; at = plan_.at(at).of) {
             if (const Relation& of = plan_.at(at); !of.time.empty())
-                sql_ << "\n        AND " << column(at, of.time) << " IS NOT NULL";
+                sql_ << "\n        " << std::exchange(word, "AND") << " " << column(at, of.time) << " IS NOT NULL";
             if (at == first) break;
         }
     }
 
-    // Joins the means of all the table's rows of one time.
-    void write_means(int relation, const RowSet& set) {
-        const std::string time = column(relation, plan_.at(relation).time);
-        sql_ << "      LEFT JOIN (SELECT " << time << " AS at";
+    // Joins the means of all rows that count from the same time on.
+    void write_means(int relation, int first, const RowSet& set) {
+        sql_ << "      LEFT JOIN (SELECT " << time_of_rows(relation) << " AS at";
         for (size_t i = 0; i < set.means.size(); i++) sql_ << ",\n        " << set.means[i] << " AS m" << i + 1;
-        sql_ << "\n        FROM " << table_of(relation) << " GROUP BY 1) AS usual ON usual.at = " << time << "\n";
+        sql_ << "\n      FROM " << table_of(first) << "\n";
+        write_chain(relation, first);
+        write_timed(relation, first, "WHERE");
+        sql_ << "\n        GROUP BY 1) AS usual ON usual.at = " << time_of_rows(relation) << "\n";
     }
 
     void write_array(const std::vector<std::string>& items, const char* type) {
