@@ -398,6 +398,52 @@ DELETE FROM usual WHERE thing IN (3, 4);
 SELECT count(*) FROM btml.feature_list(btml.relational_features('SELECT 1 AS thing, date ''2020-01-03'' AS as_of', as_of => 'as_of',
     relations => '{"daily": {"table": "usual", "key": {"thing": "thing"}}}')) WHERE name ~ 'relative';
 SELECT btml.relational_features('SELECT 1 AS thing', relations => '{"usual": {"table": "usual", "key": {"thing": "thing"}}}');
+-- Equal numbers of one day say nothing beside their mean, rows without a time have no day, and the time may have any name.
+CREATE TABLE even AS SELECT thing, date '2020-01-01' + day AS n0, 0.1::float8 * (1 + day) AS same,
+    CASE day WHEN 0 THEN thing ELSE 100.7 * day END::real AS later_same FROM generate_series(0, 14) thing, generate_series(0, 2) day;
+SELECT btml.relational_features('SELECT 1 AS thing, date ''2020-01-04'' AS as_of', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"even": {"table": "even", "key": {"thing": "thing"}}}') AS p \gset
+SELECT name, definition FROM btml.feature_list(:'p') WHERE name ~ 'relative_last';
+SELECT btml.feature_sql(:'p', 'SELECT 1 AS thing, date ''2020-01-04'' AS as_of') AS q \gset
+SELECT even_later_same_relative_last FROM (:q) f;
+INSERT INTO even SELECT 1, NULL, 1, 1e6 * i FROM generate_series(1, 100) i;
+SELECT name FROM btml.feature_list(btml.relational_features('SELECT 1 AS thing',
+    relations => '{"even": {"table": "even", "key": {"thing": "thing"}}}')) WHERE name ~ 'relative_last';
+-- The mean is of the rows that the caller may see.
+ALTER TABLE even ENABLE ROW LEVEL SECURITY;
+CREATE POLICY below ON even USING (thing < 12);
+UPDATE even SET later_same = thing WHERE n0 = '2020-01-03';
+CREATE ROLE regress_things;
+GRANT USAGE ON SCHEMA things TO regress_things;
+GRANT SELECT ON even TO regress_things;
+SELECT even_later_same_relative_last FROM (:q) f;
+SET ROLE regress_things;
+SELECT even_later_same_relative_last FROM (:q) f;
+RESET ROLE;
+REVOKE ALL ON SCHEMA things FROM regress_things;
+REVOKE ALL ON even FROM regress_things;
+DROP ROLE regress_things;
+-- A row of the mean counts from the later time of its path on, as other rows do: the first 20 wholes come after as_of.
+CREATE TABLE whole (id int PRIMARY KEY, thing int, at date);
+CREATE TABLE part (whole int, at date, n int);
+INSERT INTO whole SELECT i, i, CASE WHEN i > 20 THEN '2020-01-01' ELSE '2020-02-01' END::date FROM generate_series(1, 40) i;
+INSERT INTO part SELECT i, date '2020-01-01' + day, i + 100 * day FROM generate_series(1, 40) i, generate_series(0, 2) day;
+INSERT INTO whole VALUES (41, 41, NULL);
+INSERT INTO part VALUES (41, '2020-01-03', 300), (42, '2020-01-03', 300);
+SELECT btml.feature_sql(btml.relational_features('SELECT 30 AS thing, date ''2020-01-05'' AS as_of', as_of => 'as_of', windows => '{NULL}',
+    relations => '{"whole": {"table": "whole", "key": {"thing": "thing"}},
+        "part": {"table": "part", "key": {"whole": "id"}, "of": "whole"}}'),
+    'SELECT 30 AS thing, date ''2020-01-05'' AS as_of') AS q \gset
+SELECT part_n_relative_last, 230 / (200 + avg(i)) AS expected FROM (:q) f, generate_series(21, 40) i GROUP BY 1;
+-- No days lie between infinite times; without as_of a time is as it is.
+CREATE TABLE known (thing int PRIMARY KEY, since timestamp);
+INSERT INTO known VALUES (1, 'infinity'), (2, '-infinity'), (3, '2020-01-01');
+SELECT btml.feature_sql(btml.relational_features('SELECT 1 AS thing, timestamp ''2020-01-02'' AS as_of', as_of => 'as_of',
+    inclusive => true, relations => '{"known": {"table": "known", "key": {"thing": "thing"}}}'),
+    'SELECT thing, as_of FROM generate_series(1, 3) thing, unnest(''{-infinity,2020-01-02,infinity}''::timestamp[]) as_of') AS q \gset
+SELECT thing, as_of, known_since FROM (:q) f ORDER BY thing, as_of;
+SELECT name, definition FROM btml.feature_list(btml.relational_features('SELECT 1 AS thing',
+    relations => '{"known": {"table": "known", "key": {"thing": "thing"}}}'));
 CREATE TABLE ratio (id float8 PRIMARY KEY);
 INSERT INTO ratio VALUES (0.3), (0.1::float8 + 0.2), ('NaN'), (1), (2);
 ALTER TABLE odd ADD FOREIGN KEY (id) REFERENCES ratio;

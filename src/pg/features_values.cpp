@@ -61,8 +61,8 @@ class TableValues {
             return column.holds_years || column.min < 0 || column.max == 0;
         });
         if (!time_.empty())
-            for (size_t begin = 0; begin < columns.size(); begin += max_selected / 2)
-                find_relative(columns, begin, std::min(columns.size(), begin + max_selected / 2), values.relative);
+            for (size_t begin = 0; begin < columns.size(); begin += max_selected / 4)
+                find_relative(columns, begin, std::min(columns.size(), begin + max_selected / 4), values.relative);
         find_totals(std::move(columns), values.totals);
         return values;
     }
@@ -91,28 +91,33 @@ class TableValues {
     }
 
     // Finds columns whose mean says what is usual at a time: of ten rows or more in the mean, whose times differ by
-    // more than chance has it, and the rows of one time, too (Fisher's F of the times is above 2).
+    // more than chance has it, and the rows of one time, too (Fisher's F of the times is above 2). Exact sums are the
+    // same in any order of rows. They are of numbers less the least one, as squares of great numbers lose digits.
     void find_relative(const std::vector<NumberColumn>& columns, size_t begin, size_t end,
                        std::set<std::string>& relative) const {
-        std::vector<std::string> in_all, of_times;
+        std::vector<std::string> of_times;
         std::string at_a_time;
         for (size_t i = begin; i < end; i++) {
             const std::string name = quoted(columns[i].name), number = std::to_string(i);
             const std::string taken = " FILTER (WHERE " + name + " = 0 OR " + name + " BETWEEN 1e-75 AND 1e75)";
-            const std::string squares = "count(*)" + taken + " * var_pop(" + name + "::float8)" + taken;
-            in_all.push_back("(" + squares + ")::text");
-            at_a_time += ", count(*)" + taken + " AS n" + number + ", " + squares + " AS s" + number;
-            of_times.push_back("(count(*) FILTER (WHERE n" + number + " > 0))::text || ' ' || sum(n" + number +
-                               ")::text || ' ' || sum(s" + number + ")::text");
+            const std::string x = "(" + name + "::float8 - " + format("'%.17g'::float8)", columns[i].min);
+            at_a_time += ", count(*)" + taken + " AS n" + number + ", btml.exact_sum(" + x + ")" + taken + " AS s" +
+                         number + ", btml.exact_sum(" + x + " * " + x + ")" + taken + " AS q" + number + ", max(" +
+                         name + ")" + taken + " > min(" + name + ")" + taken + " AS differ" + number;
+            const std::string n = "n" + number, s = "s" + number, q = "q" + number;
+            of_times.push_back("CASE WHEN bool_or(differ" + number + ") THEN count(*) FILTER (WHERE " + n +
+                               " > 0) || ' ' || sum(" + n + ") || ' ' || btml.exact_sum(" + s +
+                               ") || ' ' || btml.exact_sum(" + q + ") || ' ' || btml.exact_sum(" + q + " - " + s +
+                               " * " + s + " / nullif(" + n + ", 0)) END");
         }
-        const std::string times = " FROM (SELECT " + quoted(time_) + at_a_time + from_where() + " GROUP BY 1) AS times";
-        const std::vector<std::string> all = select(in_all), parts = select(of_times, times);
-        for (size_t i = 0; i < all.size(); i++) {
+        const std::vector<std::string> found = select(of_times, " FROM (SELECT " + quoted(time_) + " AS at" +
+                                                                    at_a_time + from_where() + " GROUP BY 1) AS times");
+        for (size_t i = 0; i < found.size(); i++) {
             char* at = nullptr;
-            const double count = std::strtod(parts[i].c_str(), &at), rows = std::strtod(at, &at);
-            const double within = std::strtod(at, &at), between = std::strtod(all[i].c_str(), nullptr) - within;
-            const bool differ = between * (rows - count) > 2 * within * (count - 1);
-            if (count > 1 && rows >= min_rows_at_once * count && within > 0 && differ)
+            const double times = std::strtod(found[i].c_str(), &at), rows = std::strtod(at, &at);
+            const double sum = std::strtod(at, &at), squares = std::strtod(at, &at), within = std::strtod(at, &at);
+            const double between = squares - sum * sum / rows - within;
+            if (times > 1 && rows >= min_rows_at_once * times && between * (rows - times) > 2 * within * (times - 1))
                 relative.insert(columns[begin + i].name);
         }
     }
@@ -181,7 +186,9 @@ class TableValues {
 void answer_by_queries(CandidateRequest& request, const std::string& last, RunContext& context) {
     const auto values_of = [&request, last, &context](int table, const std::string& time) {
         std::string condition;
-        if (!time.empty() && !last.empty())
+        if (!time.empty() && last.empty())
+            condition = quoted(time) + " IS NOT NULL";
+        else if (!time.empty())
             condition = "extract(epoch FROM " + quoted(time) + (request.inclusive ? ") <= " : ") < ") + literal(last) +
                         "::numeric";
         return TableValues(request.tables[static_cast<size_t>(table)], time, std::move(condition), context);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace btml::features {
 
@@ -139,8 +140,10 @@ class FeatureQuery {
         if (feature.relative) {
             const std::string is_taken = of + " = 0 OR " + of + " BETWEEN 1e-150 AND 1e150";
             std::vector<std::string>& means = rows_[static_cast<size_t>(feature.relation)].means;
-            const size_t number =
-                number_in(means, "pg_catalog.avg(" + of + "::numeric) FILTER (WHERE " + is_taken + ")");
+            // An exact sum is the same in any order of rows.
+            const std::string taken = " FILTER (WHERE " + is_taken + ")";
+            const size_t number = number_in(means, "btml.exact_sum(" + of + "::float8)" + taken +
+                                                       " / nullif(pg_catalog.count(*)" + taken + ", 0)");
             return format("CASE WHEN %s THEN %s::float8 / nullif(usual.m%zu, 0) END", is_taken.c_str(), of.c_str(),
                           number);
         }
@@ -240,8 +243,8 @@ class FeatureQuery {
             return "CASE WHEN pg_catalog.isfinite(" + as_of + ") THEN extract(year FROM " +
                    timestamp(as_of, source_.as_of) + ")::float8 - " + within_float8(feature, of) + " END";
         if (feature.type == ColumnType::time && !plan_.as_of.empty())
-            return "nullif(extract(epoch FROM " + as_of + ") - extract(epoch FROM " + of +
-                   "), 'Infinity')::float8 / 86400";
+            return "CASE WHEN pg_catalog.isfinite(" + as_of + ") AND pg_catalog.isfinite(" + of +
+                   ") THEN (extract(epoch FROM " + as_of + ") - extract(epoch FROM " + of + "))::float8 / 86400 END";
         return feature.type == ColumnType::boolean ? of + "::int" : within_float8(feature, of);
     }
 
@@ -254,7 +257,7 @@ class FeatureQuery {
             condition +=
                 (condition.empty() ? "" : " AND ") + column(of, column_name) + before() + "source." + name(plan_.as_of);
         };
-        if (!time.empty()) require(relation, time);
+        if (!time.empty() && time != plan_.at(relation).time) require(relation, time);
         for (int at = relation; at != source_number && !plan_.as_of.empty(); at = plan_.at(at).of)
             if (const Relation& joined = plan_.at(at); !joined.time.empty()) require(at, joined.time);
         if (!condition.empty()) value = "CASE WHEN " + condition + " THEN " + value + " END";
@@ -404,26 +407,32 @@ class FeatureQuery {
         sql_ << "\n      FROM " << table_of(first) << "\n";
         write_chain(relation, first);
         write_joins(set, "      ");
-        if (!set.means.empty()) write_means(relation, set);
+        if (!set.means.empty()) write_means(relation, first, set);
         sql_ << "      WHERE " << (key.columns.size() > 1 ? "(" : "");
         write_list(key.columns);
         sql_ << (key.columns.size() > 1 ? ")" : "") << " IN (SELECT ";
         write_list(key.values);
         sql_ << " FROM " << key.from << ")";
+        write_timed(relation, first, "AND");
+    }
+
+    // Writes the condition that rows have all times that they are to have. word: what it begins with.
+    void write_timed(int relation, int first, const char* word) {
         for (int at = relation;; at = plan_.at(at).of) {
             if (const Relation& of = plan_.at(at); !of.time.empty())
-                sql_ << "\n        AND " << column(at, of.time) << " IS NOT NULL";
+                sql_ << "\n        " << std::exchange(word, "AND") << " " << column(at, of.time) << " IS NOT NULL";
             if (at == first) break;
         }
     }
 
-    // Joins the means of all the table's rows of one time.
-    void write_means(int relation, const RowSet& set) {
-        const std::string time = column(relation, plan_.at(relation).time);
-        sql_ << "      LEFT JOIN (SELECT " << time << " AS at";
-        for (size_t i = 0; i < set.means.size(); i++)
-            sql_ << ",\n        (" << set.means[i] << ")::float8 AS m" << i + 1;
-        sql_ << "\n        FROM " << table_of(relation) << " GROUP BY 1) AS usual ON usual.at = " << time << "\n";
+    // Joins the means of all rows that count from the same time on.
+    void write_means(int relation, int first, const RowSet& set) {
+        sql_ << "      LEFT JOIN (SELECT " << time_of_rows(relation) << " AS at";
+        for (size_t i = 0; i < set.means.size(); i++) sql_ << ",\n        " << set.means[i] << " AS m" << i + 1;
+        sql_ << "\n      FROM " << table_of(first) << "\n";
+        write_chain(relation, first);
+        write_timed(relation, first, "WHERE");
+        sql_ << "\n        GROUP BY 1) AS usual ON usual.at = " << time_of_rows(relation) << "\n";
     }
 
     void write_array(const std::vector<std::string>& items, const char* type) {

@@ -147,7 +147,7 @@ void History::append(int64_t time, const double* numbers) {
     if (time == min_time) timeless_ = times_.size();
     for (size_t c = 0; c < columns_.size(); c++) {
         Column& column = columns_[c];
-        column.values.push_back(numbers[c]);
+        column.values.push_back(numbers[c] + 0.0); // −0 is 0, so that none is the least by the order of rows
         if (distinct_[c]) mark_distinct(column, numbers[c]);
         if (!summed_[c]) continue;
         const size_t row = times_.size() - 1;

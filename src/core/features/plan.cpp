@@ -355,7 +355,8 @@ std::string Plan::words(const Definition& feature) const {
                                                   : feature.column + " in " + relation.name;
     else
         words += (feature.column.empty() ? "" : number_words(feature, relation.time) + " of ") + relation.name;
-    if (feature.aggregate == Aggregate::value && feature.type == ColumnType::time) words = "days since " + words;
+    if (feature.aggregate == Aggregate::value && feature.type == ColumnType::time && !as_of.empty())
+        words = "days since " + words;
     if (rows != source_number && rows != feature.relation && feature.aggregate != Aggregate::matches)
         words += " of " + at(rows).name;
     if (feature.window.empty()) return words;

@@ -52,7 +52,7 @@ struct Definition {
     std::string window = {}; // an interval, empty: all rows
     std::string value = {};  // what share and matches compare with
     std::string total = {};  // a column that the column's values are parts of; empty: they are taken as they are
-    bool relative = false;   // to the mean of all the table's rows of the row's time
+    bool relative = false;   // to the mean of all rows that count from the same time on
     std::optional<double> gain = {};
     bool is_unbounded = false; // a number that a float8 may not hold, as the catalogue says; not kept
 };

@@ -374,7 +374,6 @@ TEST(Candidates, KnowTheTimesOfRelations) {
     EXPECT_TRUE(several.remarks.several_times.empty());
 }
 
-// One row a key is joined as it is where nobody knows which of its times is its own.
 TEST(Candidates, SetNumbersBesideTheMeanOfTheirTime) {
     Shop shop;
     shop.request.tables[static_cast<size_t>(shop.line)].columns.push_back(number("minutes"));
@@ -397,6 +396,7 @@ TEST(Candidates, TellHowLongAThingIsKnown) {
     EXPECT_FALSE(has(names_of(plan), "call_at"));
 }
 
+// One row a key is joined as it is where nobody knows which of its times is its own.
 TEST(Candidates, JoinThingsWithSeveralTimes) {
     Shop shop;
     std::vector<TableColumn>& columns = shop.request.tables[static_cast<size_t>(shop.customer)].columns;

@@ -207,6 +207,20 @@ TEST(History, TakesInfinitiesAndRowsWithoutATime) {
     EXPECT_EQ(result[5], 1);
 }
 
+// Which of two zeros is the least must not hang on the order of rows.
+TEST(History, HasOneZero) {
+    for (const double first : {0.0, -0.0}) {
+        MemoryBudget memory(uint64_t{1} << 30);
+        History history({{Aggregate::min, 0, 0}, {Aggregate::max, 0, 0}}, memory);
+        for (const double x : {first, -first}) history.add(0, {&x, 1});
+        std::vector<double> result(2);
+        const std::vector<int64_t> since = {History::min_time};
+        history.features(day, since, result);
+        EXPECT_FALSE(std::signbit(result[0]));
+        EXPECT_FALSE(std::signbit(result[1]));
+    }
+}
+
 TEST(History, CountsItsMemory) {
     MemoryBudget memory(10'000);
     History history({{Aggregate::distinct, 0, 0}}, memory);
