@@ -274,6 +274,47 @@ TEST(LinearLimits, BadInput) {
                    robust, ErrorCode::invalid_argument, "group_by \"g\" has one value in the training rows");
 }
 
+TEST(LinearLimits, GroupsOfNullAreRefused) {
+    QuietContext context;
+    Options robust;
+    robust.std_error = StdError::robust;
+    Dataset data = dataset_of(formula_rows(Family::gaussian, false), context);
+    data.divider->codes[17] = FeatureColumn::null_code;
+    const Caught found = caught([&] { fit(std::move(data), robust, context); });
+    EXPECT_EQ(found.code, ErrorCode::null_value);
+    EXPECT_EQ(found.message, "group_by \"g\" is NULL in a row");
+}
+
+TEST(LinearLimits, TooManyColumns) {
+    PlainRows rows = plain_rows({}, {{"kind", {}}, {"x", {}}});
+    for (size_t i = 0; i <= max_columns; i++) {
+        rows.target.push_back(mixed(i, 1));
+        rows.features[0].values.push_back(static_cast<double>(i));
+        rows.features[0].categories.push_back(format("%06zu", i));
+        rows.features[1].values.push_back(mixed(i, 2));
+    }
+    expect_refused(rows, {}, ErrorCode::limit_exceeded,
+                   "a linear model of these features has 10001 columns, and at most 10000 are possible",
+                   "Leave out features of many categories.");
+}
+
+// Coordinates of features that are all but equal take too many turns.
+TEST(LinearLimits, CoordinatesThatDoNotConverge) {
+    PlainRows rows = random_rows(100, 6, Family::gaussian);
+    rows.features.resize(1);
+    PlainFeature alike{"alike", {}};
+    for (size_t i = 0; i < rows.size(); i++) {
+        alike.values.push_back(rows.features[0].values[i] + 1e-3 * mixed(i, 3));
+        rows.target[i] += 1e3 * mixed(i, 3);
+    }
+    rows.features.push_back(alike);
+    Options options = options_of(Family::gaussian);
+    options.penalty = 1e-9;
+    options.l1_ratio = 1;
+    expect_refused(rows, options, ErrorCode::invalid_argument, "an elastic net did not converge",
+                   "Give a smaller l1_ratio, or a larger penalty.");
+}
+
 TEST(LinearLimits, BadOptions) {
     const auto expect_bad = [](const auto& change, const char* message) {
         Options options;
