@@ -195,14 +195,20 @@ TEST(LinearLimits, SeparationIsFoundInFewIterations) {
         EXPECT_EQ(refused(rows, options).message, "family => 'binomial' has no finite coefficient of feature \"x1\"");
 }
 
+// Rows far out have large scores, and no label is separated by them.
 TEST(LinearLimits, LargeScoresAreNoSeparation) {
     QuietContext context;
-    PlainRows rows = random_rows(300, 2, Family::binomial);
-    rows.features[0].values[0] = 1400;
-    rows.target[0] = 1;
-    rows.held_out.clear();
-    rows.weight.clear();
-    EXPECT_GT(fit_rows(rows, options_of(Family::binomial), context).model.columns[0].estimate, 0.1);
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (const Family family : {Family::binomial, Family::poisson})
+            for (const double far : {30.0, 400.0, 1e4, 1e6}) {
+                PlainRows rows = random_rows(300, seed, family);
+                rows.features[0].values[0] = 1000 + (family == Family::binomial ? far : -far);
+                rows.target[0] = family == Family::binomial ? 1 : 0;
+                rows.held_out.clear();
+                rows.weight.clear();
+                const Model model = fit_rows(rows, options_of(family), context).model;
+                EXPECT_GT(model.columns[0].estimate, 0) << seed;
+            }
 }
 
 TEST(LinearLimits, OneValue) {
