@@ -72,7 +72,7 @@ class Fitter {
     void run() {
         coefficients_.assign(design_.size(), 0);
         coefficients_[0] = score_of_mean(family(), targets_.mean());
-        sums_ = likelihood_.at(coefficients_, Curvature::observed);
+        sums_ = likelihood_.at(coefficients_, Curvature::expected);
         null_deviance_ = sums_.deviance;
         if (options_.penalty == 0)
             drop_dependent();
@@ -237,7 +237,7 @@ void Fitter::refuse_separation(std::span<const double> step) const {
 
 void Fitter::refuse_iterations() const {
     throw Error(ErrorCode::invalid_argument,
-                format("family => '%s' did not converge in %d iterations", name_of(family()), options_.iterations), "",
+                format("family => '%s' did not converge in %u iterations", name_of(family()), iterations_), "",
                 "Give more iterations, or a penalty.");
 }
 
