@@ -24,7 +24,7 @@ double mean_of_score(Family family, double score) {
 
 double score_of_mean(Family family, double mean) {
     if (family == Family::gaussian) return mean;
-    return family == Family::binomial ? std::log(mean / (1 - mean)) : std::log(mean);
+    return family == Family::binomial ? log_of(mean / (1 - mean)) : log_of(mean);
 }
 
 void check_target(Family family, double y) {
@@ -41,21 +41,21 @@ void check_target(Family family, double y) {
 double log_likelihood_term(Family family, double y, double weight) {
     switch (family) {
     case Family::poisson:
-        return weight * ((y > 0 ? y * std::log(y) - y : 0) - log_gamma(y + 1));
+        return weight * ((y > 0 ? y * log_of(y) - y : 0) - log_gamma(y + 1));
     case Family::gamma:
-        return weight * -std::log(y);
+        return weight * -log_of(y);
     case Family::gaussian:
-        return std::log(weight) / 2;
+        return log_of(weight) / 2;
     default:
         return 0;
     }
 }
 
 double log_likelihood(Family family, double rows, double weight, double deviance, double terms) {
-    if (family == Family::gaussian) return terms - rows / 2 * (std::log(2 * std::numbers::pi * deviance / rows) + 1);
+    if (family == Family::gaussian) return terms - rows / 2 * (log_of(2 * std::numbers::pi * deviance / rows) + 1);
     if (family != Family::gamma) return terms - deviance / 2;
     const double shape = weight / deviance; // one over the dispersion
-    return terms + weight * (shape * std::log(shape) - log_gamma(shape) - shape) - shape * deviance / 2;
+    return terms + weight * (shape * log_of(shape) - log_gamma(shape) - shape) - shape * deviance / 2;
 }
 
 } // namespace btml::linear

@@ -5,6 +5,8 @@
 #include "core/numbers/elementary.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 namespace btml::linear {
 
@@ -21,6 +23,11 @@ inline constexpr double max_score = 700; // beyond which e^score is no double
 
 inline double exponential_of(double score) {
     return exponential(std::clamp(score, -max_score, max_score));
+}
+
+// Returns ln x of a positive x, the same on every processor but for the least numbers.
+inline double log_of(double x) {
+    return std::isnormal(x) ? logarithm(x) : std::log(x);
 }
 
 template <Family family>
@@ -46,14 +53,14 @@ inline RowTerms terms_of<Family::binomial>(double y, double score) {
 template <>
 inline RowTerms terms_of<Family::poisson>(double y, double score) {
     const double mean = exponential_of(score), residual = y - mean;
-    const double log_term = y > 0 ? y * (std::log(y) - score) : 0;
+    const double log_term = y > 0 ? y * (log_of(y) - score) : 0;
     return {2 * (log_term - residual), residual, mean, mean, residual * (residual / mean)};
 }
 
 template <>
 inline RowTerms terms_of<Family::gamma>(double y, double score) {
     const double ratio = y * exponential_of(-score), residual = ratio - 1;
-    return {2 * (residual - (std::log(y) - score)), residual, ratio, 1, residual * residual};
+    return {2 * (residual - (log_of(y) - score)), residual, ratio, 1, residual * residual};
 }
 
 // Calls body(std::integral_constant<Family, family>()) for the family, which is not automatic.

@@ -136,22 +136,40 @@ size_t lanes_of(uint64_t rows, size_t size, bool has_matrix) {
     return std::clamp<size_t>(rows / (8 * block_rows), 1, by_memory);
 }
 
+std::vector<LikelihoodSums> empty_sums(size_t lanes, size_t size, bool has_matrix, MemoryBudget& budget) {
+    std::vector<LikelihoodSums> sums;
+    for (size_t lane = 0; lane < lanes; lane++) {
+        LikelihoodSums& made = sums.emplace_back(budget);
+        made.slopes = Buffer<double>(budget, made.slopes.what(), size, 0.0);
+        if (has_matrix) made.matrix = Buffer<double>(budget, made.matrix.what(), size * size, 0.0);
+    }
+    return sums;
+}
+
 void add(Buffer<double>& to, const Buffer<double>& from) {
     for (size_t i = 0; i < to.size(); i++) to[i] += from[i];
+}
+
+// Adds lanes up in their order.
+LikelihoodSums total_of(std::vector<LikelihoodSums> lanes) {
+    LikelihoodSums& total = lanes[0];
+    for (const LikelihoodSums& lane : std::span(lanes).subspan(1)) {
+        add(total.slopes, lane.slopes);
+        add(total.matrix, lane.matrix);
+        total.deviance += lane.deviance;
+        total.pearson += lane.pearson;
+        total.largest = std::max(total.largest, lane.largest);
+    }
+    return std::move(total);
 }
 
 } // namespace
 
 LikelihoodSums Likelihood::sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin,
                                 uint64_t end) const {
-    const size_t size = design_.size(), lanes = lanes_of(end - begin, size, curvature != Curvature::none);
-    std::vector<LikelihoodSums> sums;
-    for (size_t lane = 0; lane < lanes; lane++) {
-        sums.emplace_back(context_.memory());
-        sums.back().slopes = Buffer<double>(context_.memory(), "sums of a linear model", size, 0.0);
-        if (curvature != Curvature::none)
-            sums.back().matrix = Buffer<double>(context_.memory(), "the matrix of a linear model", size * size, 0.0);
-    }
+    const bool has_matrix = curvature != Curvature::none;
+    const size_t size = design_.size(), lanes = lanes_of(end - begin, size, has_matrix);
+    std::vector<LikelihoodSums> sums = empty_sums(lanes, size, has_matrix, context_.memory());
     const uint64_t units = 1 + size / 8;
     WorkerContexts contexts(context_, team_.size(), 0, "sums of a linear model");
     const auto sum_lane = [&](size_t lane, RunContext& own) {
@@ -163,21 +181,14 @@ LikelihoodSums Likelihood::sums(std::span<const double> coefficients, Curvature 
                 rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums[lane]);
             });
             rows.add_slopes(sums[lane].slopes.data());
-            if (curvature != Curvature::none) rows.add_matrix(sums[lane].matrix.data(), size, own);
+            if (has_matrix) rows.add_matrix(sums[lane].matrix.data(), size, own);
             own.worked(rows.count() * units);
         }
     };
     team_.for_each(
         lanes, [&](size_t lane, int worker) { contexts.run(worker, [&](RunContext& own) { sum_lane(lane, own); }); },
         [&] { contexts.poll(); });
-    for (size_t lane = 1; lane < lanes; lane++) {
-        add(sums[0].slopes, sums[lane].slopes);
-        add(sums[0].matrix, sums[lane].matrix);
-        sums[0].deviance += sums[lane].deviance;
-        sums[0].pearson += sums[lane].pearson;
-        sums[0].largest = std::max(sums[0].largest, sums[lane].largest);
-    }
-    return std::move(sums[0]);
+    return total_of(std::move(sums));
 }
 
 LikelihoodSums Likelihood::at(std::span<const double> coefficients, Curvature curvature) const {
@@ -186,8 +197,9 @@ LikelihoodSums Likelihood::at(std::span<const double> coefficients, Curvature cu
 
 double Likelihood::held_out(std::span<const double> coefficients) const {
     double weight = 0;
-    for (uint64_t row = design_.training(); row < design_.rows(); row++) weight += design_.weight(row);
-    return sums(coefficients, Curvature::none, design_.training(), design_.rows()).deviance / weight;
+    const uint64_t first = design_.training();
+    context_.for_each(design_.rows() - first, 1, [&](uint64_t i) { weight += design_.weight(first + i); });
+    return sums(coefficients, Curvature::none, first, design_.rows()).deviance / weight;
 }
 
 Buffer<double> Likelihood::clustered(std::span<const double> coefficients, uint64_t& groups) const {

@@ -72,7 +72,7 @@ class Fitter {
     void run() {
         coefficients_.assign(design_.size(), 0);
         coefficients_[0] = score_of_mean(family(), targets_.mean());
-        sums_ = likelihood_.at(coefficients_, Curvature::observed);
+        sums_ = likelihood_.at(coefficients_, Curvature::expected);
         null_deviance_ = sums_.deviance;
         if (options_.penalty == 0)
             drop_dependent();
@@ -112,7 +112,7 @@ class Fitter {
     void check_penalty();
     bool iterate();
     double first_order_gain(std::span<const double> step) const;
-    void check_separation() const;
+    void check_separation();
     [[noreturn]] void refuse_singular() const;
     [[noreturn]] void refuse_separation(std::span<const double> step) const;
     [[noreturn]] void refuse_iterations() const;
@@ -206,11 +206,17 @@ double Fitter::first_order_gain(std::span<const double> step) const {
 }
 
 // Where the target's values are separated, scores run away by about 1 an iteration while the deviance hardly changes.
-void Fitter::check_separation() const {
+// Where they are only large, another iteration or two leave nothing to move.
+void Fitter::check_separation() {
     static constexpr double large = 10, moves = 0.1;
-    if (!is_unbounded() || sums_.largest < large) return;
-    const std::vector<double> step = next_step();
-    if (likelihood_.at(step, Curvature::none).largest > moves) refuse_separation(step);
+    static constexpr int turns = 5;
+    if (!is_unbounded()) return;
+    for (int turn = 0; turn < turns; turn++) {
+        if (sums_.largest < large) return;
+        if (likelihood_.at(next_step(), Curvature::none).largest <= moves) return;
+        iterate();
+    }
+    refuse_separation(next_step());
 }
 
 void Fitter::refuse_separation(std::span<const double> step) const {
@@ -231,7 +237,7 @@ void Fitter::refuse_separation(std::span<const double> step) const {
 
 void Fitter::refuse_iterations() const {
     throw Error(ErrorCode::invalid_argument,
-                format("family => '%s' did not converge in %d iterations", name_of(family()), options_.iterations), "",
+                format("family => '%s' did not converge in %u iterations", name_of(family()), iterations_), "",
                 "Give more iterations, or a penalty.");
 }
 

@@ -37,7 +37,7 @@ const Column* Predictor::one_of(const Terms& terms, double value) const {
 }
 
 double Predictor::contribution(const Terms& terms, double value) const {
-    double sum = -terms.mean;
+    double sum = 0 - terms.mean; // is no −0
     if (const Column* const one = one_of(terms, value)) sum += one->estimate;
     if (terms.number && terms.number->state == ColumnState::kept && !is_null(value))
         sum += terms.number->estimate * (value - terms.number->mean);

@@ -224,6 +224,28 @@ TEST(LinearFit, Longley) {
     EXPECT_NEAR(model.statistics.deviance / 836424.055505915, 1, 1e-9);
 }
 
+// Wampler: A Report on the Accuracy of Some Widely Used Least Squares Computer Programs, 1970: powers of 0 to 20.
+TEST(LinearFit, Wampler) {
+    QuietContext context;
+    for (const double divisor : {1.0, 10.0}) {
+        PlainRows rows;
+        rows.features = {{"x1", {}}, {"x2", {}}, {"x3", {}}, {"x4", {}}, {"x5", {}}};
+        for (int x = 0; x <= 20; x++) {
+            double power = 1;
+            rows.target.push_back(1);
+            for (PlainFeature& feature : rows.features) {
+                power *= x;
+                feature.values.push_back(power);
+                rows.target.back() +=
+                    power * std::pow(divisor, 1 - static_cast<double>(feature.name[1] - '0')) / divisor;
+            }
+        }
+        const std::vector<Coefficient> found = coefficients(fit_rows(rows, {}, context).model, {});
+        for (size_t k = 0; k < 6; k++)
+            EXPECT_NEAR(*found[k].estimate * std::pow(divisor, static_cast<double>(k)), 1, 1e-8) << k;
+    }
+}
+
 // What scikit-learn 1.9 has for the weighted formula_rows(), of numbers that are standardised and zeros and ones that
 // are centred: ElasticNet, Ridge, LogisticRegression, PoissonRegressor and GammaRegressor.
 struct Penalised {

@@ -195,14 +195,20 @@ TEST(LinearLimits, SeparationIsFoundInFewIterations) {
         EXPECT_EQ(refused(rows, options).message, "family => 'binomial' has no finite coefficient of feature \"x1\"");
 }
 
+// Rows far out have large scores, and no label is separated by them.
 TEST(LinearLimits, LargeScoresAreNoSeparation) {
     QuietContext context;
-    PlainRows rows = random_rows(300, 2, Family::binomial);
-    rows.features[0].values[0] = 1400;
-    rows.target[0] = 1;
-    rows.held_out.clear();
-    rows.weight.clear();
-    EXPECT_GT(fit_rows(rows, options_of(Family::binomial), context).model.columns[0].estimate, 0.1);
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (const Family family : {Family::binomial, Family::poisson})
+            for (const double far : {30.0, 400.0, 1e4, 1e6}) {
+                PlainRows rows = random_rows(300, seed, family);
+                rows.features[0].values[0] = 1000 + (family == Family::binomial ? far : -far);
+                rows.target[0] = family == Family::binomial ? 1 : 0;
+                rows.held_out.clear();
+                rows.weight.clear();
+                const Model model = fit_rows(rows, options_of(family), context).model;
+                EXPECT_GT(model.columns[0].estimate, 0) << seed;
+            }
 }
 
 TEST(LinearLimits, OneValue) {
@@ -272,6 +278,47 @@ TEST(LinearLimits, BadInput) {
                        rows.groups = {3, 3, 3, 3};
                    }),
                    robust, ErrorCode::invalid_argument, "group_by \"g\" has one value in the training rows");
+}
+
+TEST(LinearLimits, GroupsOfNullAreRefused) {
+    QuietContext context;
+    Options robust;
+    robust.std_error = StdError::robust;
+    Dataset data = dataset_of(formula_rows(Family::gaussian, false), context);
+    data.divider->codes[17] = FeatureColumn::null_code;
+    const Caught found = caught([&] { fit(std::move(data), robust, context); });
+    EXPECT_EQ(found.code, ErrorCode::null_value);
+    EXPECT_EQ(found.message, "group_by \"g\" is NULL in a row");
+}
+
+TEST(LinearLimits, TooManyColumns) {
+    PlainRows rows = plain_rows({}, {{"kind", {}}, {"x", {}}});
+    for (size_t i = 0; i <= max_columns; i++) {
+        rows.target.push_back(mixed(i, 1));
+        rows.features[0].values.push_back(static_cast<double>(i));
+        rows.features[0].categories.push_back(format("%06zu", i));
+        rows.features[1].values.push_back(mixed(i, 2));
+    }
+    expect_refused(rows, {}, ErrorCode::limit_exceeded,
+                   "a linear model of these features has 10001 columns, and at most 10000 are possible",
+                   "Leave out features of many categories.");
+}
+
+// Coordinates of features that are all but equal take too many turns.
+TEST(LinearLimits, CoordinatesThatDoNotConverge) {
+    PlainRows rows = random_rows(100, 6, Family::gaussian);
+    rows.features.resize(1);
+    PlainFeature alike{"alike", {}};
+    for (size_t i = 0; i < rows.size(); i++) {
+        alike.values.push_back(rows.features[0].values[i] + 1e-3 * mixed(i, 3));
+        rows.target[i] += 1e3 * mixed(i, 3);
+    }
+    rows.features.push_back(alike);
+    Options options = options_of(Family::gaussian);
+    options.penalty = 1e-9;
+    options.l1_ratio = 1;
+    expect_refused(rows, options, ErrorCode::invalid_argument, "an elastic net did not converge",
+                   "Give a smaller l1_ratio, or a larger penalty.");
 }
 
 TEST(LinearLimits, BadOptions) {

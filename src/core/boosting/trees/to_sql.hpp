@@ -3,12 +3,9 @@
 
 #include "core/base/buffer.hpp"
 #include "core/boosting/trees/boosting_model.hpp"
+#include "core/data/sql_text.hpp"
 
 namespace btml::boosting {
-
-// ansi is what the standard of 2023 has: CAST instead of ::, no collation, no NaN, infinity or seconds of a time.
-enum class SqlDialect : uint8_t { postgresql, ansi };
-inline constexpr const char* sql_dialect_names[] = {"postgresql", "ansi"};
 
 struct SqlForm {
     SqlDialect dialect = SqlDialect::postgresql;
