@@ -57,7 +57,8 @@ SELECT name, round((btml.summary(model)#>>'{metrics,deviance}')::numeric, 5) AS 
     round((btml.summary(model)#>>'{metrics,aic}')::numeric, 4) AS aic,
     round((btml.summary(model)#>>'{metrics,dispersion}')::numeric, 6) AS dispersion FROM models WHERE name <> 'longley' ORDER BY name;
 SELECT btml.describe(model) FROM models WHERE name <> 'longley' ORDER BY name;
-SELECT jsonb_pretty(btml.summary(model) - 'features' - 'metrics' - 'seconds' - 'base') AS summary, btml.summary(model)#>'{features,2}' AS kind
+SELECT jsonb_pretty(btml.summary(model) - 'features' - 'metrics' - 'seconds' - 'base') AS summary,
+    btml.summary(model)#>'{features,2}' AS kind
 FROM models WHERE name = 'binomial';
 
 -- Robust and clustered errors, weights and penalties, with the values of statsmodels and scikit-learn.
@@ -88,6 +89,10 @@ WHERE name = 'binomial';
 SELECT value, round(mean::numeric, 4) AS mean FROM models, btml.partial_dependence(model, 'task', 'kind', class => 'false')
 WHERE name = 'binomial' ORDER BY 1;
 
+-- SQL without btml predicts the same.
+SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*
+    FROM models, task t WHERE name = ' || quote_literal(name) || ') s'
+FROM models WHERE name IN ('binomial', 'poisson', 'gaussian') ORDER BY name \gexec
 -- Eight of ten rows are within their intervals.
 SELECT round(avg((cost BETWEEN (i).lower AND (i).upper)::int), 2) AS inside
 FROM (SELECT cost, btml.predict_interval(model, t.*, 0.8) AS i FROM models, task t WHERE name = 'gaussian') AS s;
@@ -163,7 +168,6 @@ SELECT btml.predict(model, l.*, 3) FROM models, longley l WHERE name = 'longley'
 SELECT btml.predict_class(model, l.*) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'poisson' LIMIT 1;
 SELECT btml.shap_importance(model, 'longley') FROM models WHERE name = 'longley';
-SELECT btml.to_sql(model) FROM models WHERE name = 'longley';
 SELECT btml.gp_relevance(model) FROM models WHERE name = 'longley';
 SELECT overlay(model::bytea PLACING '\x00000000' FROM 200)::btml.model FROM models WHERE name = 'longley';
 DROP SCHEMA linear CASCADE;

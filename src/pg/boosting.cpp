@@ -2,6 +2,7 @@
 #include "core/boosting/booster.hpp"
 #include "core/boosting/trees/to_sql.hpp"
 #include "core/data/dataset.hpp"
+#include "core/linear/linear_sql.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/distributed/distributed_coordinator.hpp"
@@ -270,10 +271,18 @@ SqlDialect dialect_of(const std::string& name) {
                 "Valid values are \"postgresql\" and \"ansi\".");
 }
 
-size_t label_code(const Model& model, const std::string& label) {
-    if (model.labels.empty())
+size_t label_code(const std::vector<std::string>& labels, const std::string& label) {
+    if (labels.empty())
         throw Error(ErrorCode::wrong_type, "model has no labels", "Its target was a number.", "Leave the label NULL.");
-    return code_of_label(model.labels, label);
+    return code_of_label(labels, label);
+}
+
+template <class Form, class Model>
+Datum sql_datum(const Model& model, const Arguments& arguments, RunContext& context) {
+    Form form;
+    if (arguments.count() > 1) form.dialect = dialect_of(arguments.string(1, "dialect"));
+    if (!arguments.is_null(2)) form.label = label_code(model.labels, arguments.string(2, "label"));
+    return long_text_datum(to_sql(model, context, form), "the SQL of the model", context);
 }
 
 } // namespace
@@ -284,11 +293,10 @@ BTML_FUNCTION(btml_to_sql) {
     if (arguments.is_null(0)) PG_RETURN_NULL();
     BackendContext context;
     StoredModel stored = read_model(arguments.datum(0, "model"), context);
-    const Model& model = boosted_trees(stored, "to_sql", "btml.predict predicts with any model.");
-    SqlForm form;
-    if (arguments.count() > 1) form.dialect = dialect_of(arguments.string(1, "dialect"));
-    if (!arguments.is_null(2)) form.label = label_code(model, arguments.string(2, "label"));
-    return long_text_datum(to_sql(model, context, form), "the SQL of the model", context);
+    if (const auto* const linear_model = std::get_if<linear::Model>(&stored.model))
+        return sql_datum<linear::SqlForm>(*linear_model, arguments, context);
+    return sql_datum<SqlForm>(boosted_trees(stored, "to_sql", "btml.predict predicts with any model."), arguments,
+                              context);
 }
 
 namespace {
