@@ -118,6 +118,8 @@ INSERT INTO odd VALUES (1, 2), (2, 3);
 SELECT btml.sumprod_exact('SELECT "$1" AS "a$2" FROM odd WHERE price > $1 AND ''$2'' <> $$ $3 $$ /* $4 */ -- $5',
     args => '{2.5}');
 SELECT btml.sumprod('SELECT price FROM odd WHERE ''$1'' = $1', args => '{$1}');
+SELECT btml.sumprod_exact(E';/* ä€ $9 */ SELECT "$1" AS n /* 𝄞 */ FROM odd WHERE ''é'' < ''ö'' AND price > $1 ; -- $2\n;',
+    args => '{2.5}');
 -- Texts of characters that mean something in SQL, by two ways: one reads constants, the other a text with them.
 CREATE FUNCTION odd_text(seed int) RETURNS text LANGUAGE sql AS $$
     SELECT coalesce(string_agg(substr(E'''''"\\$1;-*/{}, \nEe%_:', 1 + abs(hashint4(seed * 31 + i)) % 22, 1), '' ORDER BY i), '')

@@ -99,6 +99,10 @@ struct SourceAnalysis {
 // value. args: as of GivenSource. as_one_query: nothing is factorised.
 SourceAnalysis* analyse_source(const char* source, List* args, bool as_one_query, const char* name);
 
+// Marks the parameters that a source has, of so many. Returns false for a source that its analysis will refuse: it is
+// no single SELECT, or has a parameter without a value.
+bool mark_parameters(const char* source, bool* is_used, int values);
+
 // For an error's context callback: has the error point into this text, not into the calling statement. Returns false
 // where it points nowhere.
 bool point_into(const char* sql);

@@ -5,7 +5,6 @@
 
 extern "C" {
 #include "mb/pg_wchar.h"
-#include "parser/parse_param.h"
 }
 
 namespace btml::pg {
@@ -36,29 +35,30 @@ int by_place(const ListCell* a, const ListCell* b) {
     pg_unreachable();
 }
 
-// A value that is being read, for the context of errors.
+// A value that is being read, for the context of errors, in which nothing is looked up.
 struct ReadValue {
     int number;
-    Oid type;
+    const char* type;
 };
 
 void tell_of_value(void* context) {
     const auto* const value = static_cast<const ReadValue*>(context);
-    errcontext("value of parameter $%d, of type %s", value->number, format_type_be(value->type));
+    errcontext("value of parameter $%d, of type %s", value->number, value->type);
 }
 
-Const* constant_of(char* text, ReadValue value) {
+Const* constant_of(char* text, int number, Oid type) {
+    ReadValue value{number, format_type_be(type)};
     ErrorContextCallback callback{error_context_stack, tell_of_value, &value};
     error_context_stack = &callback;
     Oid input, element;
     int16 length;
     bool by_value;
-    getTypeInputInfo(value.type, &input, &element);
-    get_typlenbyval(value.type, &length, &by_value);
+    getTypeInputInfo(type, &input, &element);
+    get_typlenbyval(type, &length, &by_value);
     // The input function of a domain looks at NULL as well.
     const Datum datum = OidInputFunctionCall(input, text, element, -1);
     error_context_stack = callback.previous;
-    return makeConst(value.type, -1, get_typcollation(value.type), length, datum, !text, by_value);
+    return makeConst(type, -1, get_typcollation(type), length, datum, !text, by_value);
 }
 
 // constants: of Const*, one for each parameter.
@@ -133,7 +133,7 @@ List* analysed_with_values(RawStmt* statement, const char* sql, List* parameters
     List* const queries = analysed_with_types(statement, sql, &types, count);
     List* constants = NIL;
     for (int i = 0; i < count; i++)
-        constants = lappend(constants, constant_of(static_cast<char*>(list_nth(args, i)), {i + 1, types[i]}));
+        constants = lappend(constants, constant_of(static_cast<char*>(list_nth(args, i)), i + 1, types[i]));
     *text = text_with_values(*text, parameters, args, types);
     return castNode(List, put_constants(as_node(queries), constants));
 }

@@ -11,7 +11,7 @@ struct GivenSource {
     std::string text;
     List* args; // of char*: the values of $1, $2 …, null for NULL
 
-    // NOLINTNEXTLINE: a text alone is a source without parameters.
+    // It is not explicit: a text alone is a source without parameters.
     GivenSource(std::string sql = {}, List* values = NIL) : text(std::move(sql)), args(values) {}
 };
 
@@ -27,9 +27,6 @@ GivenSource given_source(const NamedArguments& call);
 List* parameters_in(const RawStmt* select);
 // Error UNDEFINED_PARAMETER naming the first parameter that has no value among so many; `name`: of the source.
 void require_values(const List* parameters, const char* sql, int values, const char* name);
-// Marks the parameters that a source has, of so many. Returns false for a source that its analysis will refuse: it is
-// no single SELECT, or has a parameter without a value.
-bool mark_parameters(const char* source, bool* is_used, int values);
 
 // The queries of the statement after rewriting, in which each parameter is a constant of the type that the statement
 // demands; *text becomes its text with the constants, as casts of quoted literals. Errors: PostgreSQL's own for types
