@@ -81,7 +81,7 @@ CREATE OPERATOR CLASS btml.model_ops DEFAULT FOR TYPE btml.model USING hash AS
 CREATE FUNCTION btml.predict(model btml.model, input record) RETURNS float8
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_record';
 COMMENT ON FUNCTION btml.predict(btml.model, record) IS
-'prediction for a row: of boosted trees the number, the mean (objectives poisson, gamma, tweedie) or the probability of the second label (binary), of a Gaussian process its mean; features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right in boosted trees and is unknown to a Gaussian process; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type; 42804 for objective multiclass, which has btml.predict_class, btml.predict_probability and btml.predict_probabilities; 22004 for an offset that is NULL';
+'prediction for a row: of boosted trees the number, the mean (objectives poisson, gamma, tweedie) or the probability of the second label (binary), of a Gaussian process and a linear model the mean (of two labels the probability of the second); features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right in boosted trees and is unknown to a Gaussian process; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type; 42804 for objective multiclass, which has btml.predict_class, btml.predict_probability and btml.predict_probabilities; 22004 for an offset that is NULL';
 
 CREATE FUNCTION btml.predict(model btml.model, features float8[]) RETURNS float8
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_array';
@@ -103,7 +103,7 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_pred
 CREATE FUNCTION btml.predict_score(model btml.model, features float8[]) RETURNS float8
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_score_array';
 COMMENT ON FUNCTION btml.predict_score(btml.model, record) IS
-'score of boosted trees for a row: base + offset + sum of the leaves'' values, of which the prediction is the mean or probability; features and errors as for btml.predict; error 42804 for objective multiclass, which has btml.predict_scores';
+'score of boosted trees or a linear model for a row: base + offset + sum of the leaves'' values or contributions, of which the prediction is the mean or probability; features and errors as for btml.predict; error 42804 for objective multiclass, which has btml.predict_scores';
 COMMENT ON FUNCTION btml.predict_score(btml.model, float8[]) IS
 'score of boosted trees for features by position, as btml.predict takes them';
 
@@ -173,7 +173,7 @@ COMMENT ON FUNCTION btml.predict_latent(btml.model, float8[]) IS
 CREATE FUNCTION btml.describe(model btml.model) RETURNS text
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_describe';
 COMMENT ON FUNCTION btml.describe(btml.model) IS
-'a model in one line: kind, size, number of features, target, objective, training rows, and the mean loss of held-out rows (of training rows where none were held out) beside that of the best constant; of a Gaussian process the mean negative log likelihood; meant for people: btml.summary has each as a value';
+'a model in one line: kind, size, number of features, target, objective, training rows, and the mean loss of held-out rows (of training rows where none were held out) beside that of the best constant; of a Gaussian process the mean negative log likelihood, of a linear model the part of the deviance that it explains; meant for people: btml.summary has each as a value';
 
 CREATE FUNCTION btml.feature_names(model btml.model) RETURNS text[]
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_feature_names';
@@ -183,4 +183,4 @@ COMMENT ON FUNCTION btml.feature_names(btml.model) IS
 CREATE FUNCTION btml.summary(model btml.model) RETURNS jsonb
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_summary';
 COMMENT ON FUNCTION btml.summary(btml.model) IS
-'what a model is: kind, format, target, base (an array for objective multiclass; of a Gaussian process the mean, and scale the deviation, of its targets: over trees, of what these leave), labels and class_weights of targets that have them, features (name, type, categories, direction, offset), params, rows, holdout_rows, rows_skipped (rows whose target was NULL), metrics (mean losses of trees, and those of the best constant as baseline_loss, baseline_holdout_loss and baseline_holdout_metric; of a Gaussian process log likelihood, noise and signal in units of the target''s variance, members, and scores), strategy and why, seconds by phase (not kept by the text and binary forms); NULL for NULL';
+'what a model is: kind, format, target, base (an array for objective multiclass; of a Gaussian process the mean, and scale the deviation, of its targets: over trees, of what these leave), labels and class_weights of targets that have them, features (name, type, categories, direction, offset), params, rows, holdout_rows, rows_skipped (rows whose target was NULL), metrics (mean losses of trees, and those of the best constant as baseline_loss, baseline_holdout_loss and baseline_holdout_metric; of a Gaussian process log likelihood, noise and signal in units of the target''s variance, members, and scores; of a linear model deviance, dispersion, R squared, AIC), strategy and why, seconds by phase (not kept by the text and binary forms); NULL for NULL';

@@ -13,7 +13,7 @@ CREATE FUNCTION btml.explain(model btml.model, features float8[], class text, OU
     OUT contribution float8) RETURNS SETOF record
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
 COMMENT ON FUNCTION btml.explain(btml.model, record) IS
-'what each feature of a row adds to the score of boosted trees: path-dependent SHAP values (Lundberg et al., Nature Machine Intelligence 2020), the largest first, after the base, which is the mean score by the training rows of the nodes; they add up to btml.predict_score within 1e-12 of the sum of magnitudes; value: what the row has, as text; an offset adds itself; features and errors as for btml.predict; error 42804 for a Gaussian process, and for objective multiclass, which needs a class';
+'what each feature of a row adds to the score of boosted trees: path-dependent SHAP values (Lundberg et al., Nature Machine Intelligence 2020), the largest first, after the base, which is the mean score by the training rows of the nodes; they add up to btml.predict_score within 1e-12 of the sum of magnitudes; value: what the row has, as text; an offset adds itself; of a linear model exactly what each adds to the score, over what it adds on average; errors as for btml.predict; 42804 for a Gaussian process, and for objective multiclass, which needs a class';
 COMMENT ON FUNCTION btml.explain(btml.model, float8[]) IS
 'the same for features by position, as btml.predict takes them; value: the number, or the name of a category';
 COMMENT ON FUNCTION btml.explain(btml.model, record, text) IS

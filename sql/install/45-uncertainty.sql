@@ -11,7 +11,7 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_pred
 CREATE FUNCTION btml.predict_interval(model btml.model, features float8[], level float8 DEFAULT 0.9) RETURNS btml.bounds
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_interval_array';
 COMMENT ON FUNCTION btml.predict_interval(btml.model, record, float8) IS
-'interval that the target of a row is in with probability level, in the target''s units, by how far off the model is for the rows in btml.summary(model)->''calibration''; an end is infinite, with a NOTICE, where they are too few for the level; features and errors as for btml.predict; error 22023 for a model without a calibration, 42804 for objectives binary, multiclass and rank; use it in LATERAL for its fields';
+'interval that the target of a row is in with probability level, in the target''s units, by how far off the model is for the rows in btml.summary(model)->''calibration''; an end is infinite, with a NOTICE, where they are too few for the level; of a gaussian linear model without a penalty by Student''s t; features and errors as for btml.predict; error 22023 for a model without a calibration, 42804 for objectives binary, multiclass and rank; use it in LATERAL for its fields';
 COMMENT ON FUNCTION btml.predict_interval(btml.model, float8[], float8) IS
 'interval of the target for features by position, as btml.predict takes them; the result as for a row';
 
