@@ -129,6 +129,24 @@ SELECT btml.summary(m)->'rows' AS rows, btml.summary(m)->'holdout_rows' AS held_
     (btml.summary(m)#>>'{metrics,holdout_deviance}')::float8 > 0 AS scored
 FROM btml.linear_fit('task', 'cost', features => '{x,z}', holdout_fraction => 0.25) m;
 
+-- Folds are scored by models of the others, and a search tries penalties.
+CREATE TABLE folds AS SELECT *, row_number() OVER (ORDER BY x, z, kind) % 4 AS fold FROM task;
+SELECT v.fold, rows, metric, abs(value - r.rmse) < 1e-12 AS same, trees
+FROM btml.cross_validate('SELECT x, z, kind, cost, fold FROM folds', 'cost', fold => 'fold', method => 'linear') AS v
+JOIN (SELECT fold, btml.rmse(cost, btml.predict(model, t.*)) AS rmse FROM folds t
+    JOIN (SELECT fold, btml.linear_fit('SELECT x, z, kind, cost FROM folds WHERE fold <> ' || fold, 'cost') AS model
+        FROM generate_series(0, 3) fold) m USING (fold) GROUP BY fold) AS r ON r.fold::text = v.fold ORDER BY 1;
+SELECT fold, metric, abs(value - r.log_loss) < 1e-12 AS same
+FROM btml.cross_validate('SELECT x, z, kind, yes, fold AS f FROM folds', 'yes', fold => 'f', method => 'linear') AS v
+JOIN (SELECT fold::text, btml.log_loss(yes, btml.predict(model, t.*)) AS log_loss FROM folds t
+    JOIN (SELECT fold, btml.linear_fit('SELECT x, z, kind, yes FROM folds WHERE fold <> ' || fold, 'yes') AS model
+        FROM generate_series(0, 3) fold) m USING (fold) GROUP BY fold) AS r USING (fold) ORDER BY 1;
+SELECT trial, options, score < 2.2 AS good, trees, best FROM btml.tune('SELECT x, z, kind, cost, fold FROM folds', 'cost',
+    '{"penalty": [0, 2, 50], "l1_ratio": [0]}', fold => 'fold', method => 'linear') ORDER BY 1;
+SELECT btml.cross_validate('task', 'cost', method => 'linear', metric => 'auc');
+SELECT btml.cross_validate('task', 'cost', method => 'linear', options => '{"trees": 3}');
+SELECT btml.cross_validate('task', 'cost', method => 'linear', unit => 'target');
+SELECT btml.tune('task', 'cost', '{"family": ["gaussian"]}', method => 'linear');
 -- Over a join, as over its rows.
 CREATE TABLE kinds (kind text PRIMARY KEY, price float8);
 INSERT INTO kinds VALUES ('a', 1), ('b', 2.5), ('c', 7);

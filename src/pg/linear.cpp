@@ -1,5 +1,7 @@
 // SQL functions of linear models: btml.linear_fit, btml.linear_fit_agg and btml.coefficients.
+#include "pg/linear.hpp"
 #include "core/linear/coefficients.hpp"
+#include "core/linear/linear_fit.hpp"
 #include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/model/model_value.hpp"
@@ -14,22 +16,12 @@ using linear::FitResult;
 
 namespace {
 
-struct LinearRequest : TrainingRequest {
-    linear::Options options; // validated
-};
-
-LinearRequest read_linear_request(const FitArguments& arguments) {
-    LinearRequest request{read_training_request(arguments), {}};
-    request.takes_labels = true;
-    arguments.read(linear::options_table, request.options);
-    request.options.validate();
+// Group_by is of folds in other functions.
+void check_groups(const LinearRequest& request) {
     const bool is_robust = request.options.std_error == linear::StdError::robust;
-    const std::optional<double> fraction = request.options.holdout_fraction;
-    if (request.group_by && !is_robust && !fraction)
+    if (request.group_by && !is_robust && !request.options.holdout_fraction)
         throw Error(ErrorCode::invalid_argument, "group_by needs std_error => 'robust' or a holdout_fraction",
                     "It says whose rows depend on each other, or are held out together.");
-    if (!request.group_by || fraction) set_holdout_fraction(request, fraction, 0);
-    return request;
 }
 
 // Makes codes of a target of two numbers; returns the labels.
@@ -53,17 +45,6 @@ std::vector<std::string> take_two_numbers(Buffer<double>& values, const std::str
     return labels;
 }
 
-// Makes codes of a target of labels.
-void read_target(TrainingJoin& training, const LinearRequest& request, RunContext& context) {
-    relational::DataColumn& column = column_at(training.join, training.plan.target);
-    if (column.kind == relational::DataColumn::Kind::category)
-        training.plan.labels = take_labels(column, training.target_type, context);
-    else if (training.target_type == BOOLOID)
-        training.plan.labels = {"false", "true"};
-    else if (request.options.family == Family::binomial)
-        training.plan.labels = take_two_numbers(column.numbers, request.target, context);
-}
-
 Dataset take_rows(TrainingJoin& training, RunContext& context) {
     notice_repeats(training.repeats, one_row_each);
     const Stopwatch joining(training.timings.back().seconds);
@@ -83,19 +64,44 @@ Datum complete(FitResult& result, const std::string& target, uint64_t rows_skipp
 
 } // namespace
 
+LinearRequest read_linear_request(const FitArguments& arguments) {
+    LinearRequest request{read_training_request(arguments), {}};
+    request.takes_labels = true;
+    arguments.read(linear::options_table, request.options);
+    request.options.validate();
+    return request;
+}
+
+void read_linear_target(TrainingJoin& training, const LinearRequest& request, linear::Options& options,
+                        RunContext& context) {
+    relational::DataColumn& column = column_at(training.join, training.plan.target);
+    std::vector<std::string>& labels = training.plan.labels;
+    if (column.kind == relational::DataColumn::Kind::category)
+        labels = take_labels(column, training.target_type, context);
+    else if (training.target_type == BOOLOID)
+        labels = {"false", "true"};
+    else if (options.family == Family::binomial)
+        labels = take_two_numbers(column.numbers, request.target, context);
+    if (options.family == Family::automatic) options.family = labels.empty() ? Family::gaussian : Family::binomial;
+}
+
 // btml.linear_fit(source, target, features, …) → model
 BTML_FUNCTION(btml_linear_fit) {
     const NamedArguments call(fcinfo);
     const FitArguments arguments(call);
     arguments.check_names(linear::options_table);
-    const LinearRequest request = read_linear_request(arguments);
+    LinearRequest request = read_linear_request(arguments);
+    check_groups(request);
+    if (!request.group_by || request.options.holdout_fraction)
+        set_holdout_fraction(request, request.options.holdout_fraction, 0);
     BackendContext context("linear_fit", request.verbose);
     context.tell_minutes();
     TrainingJoin training = read_training_join(request, context);
-    read_target(training, request, context);
+    linear::Options options = request.options;
+    read_linear_target(training, request, options, context);
     hold_out(training, request, context);
     const uint64_t skipped = training.rows_skipped;
-    FitResult result = linear::fit(take_rows(training, context), request.options, context);
+    FitResult result = linear::fit(take_rows(training, context), options, context);
     result.timings.insert(result.timings.begin(), training.timings.begin(), training.timings.end());
     if (request.holdout && result.model.holdout_rows == 0)
         notice("holdout \"" + *request.holdout + "\" is true for no row", "", "Every row is trained on.");

@@ -3,10 +3,12 @@
 #include "core/validation/boosted_scorer.hpp"
 #include "core/validation/folds.hpp"
 #include "core/validation/gp_scorer.hpp"
+#include "core/validation/linear_scorer.hpp"
 #include "core/validation/race.hpp"
 #include "core/validation/search_space.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/given_exemplars.hpp"
+#include "pg/linear.hpp"
 #include "pg/source/boosting_source.hpp"
 #include "pg/source/training_join.hpp"
 #include "pg/values/json.hpp"
@@ -391,8 +393,51 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     return contest;
 }
 
-bool is_gp(const Call& call) {
-    return call.options.method == Method::gp;
+// Scores are those of trees whose objective is like the family.
+ObjectiveNumber objective_like(linear::Family family) {
+    switch (family) {
+    case linear::Family::binomial:
+        return ObjectiveNumber::binary;
+    case linear::Family::poisson:
+        return ObjectiveNumber::poisson;
+    case linear::Family::gamma:
+        return ObjectiveNumber::gamma;
+    default:
+        return ObjectiveNumber::squared;
+    }
+}
+
+HoldoutMetric linear_metric_of(const Call& call, linear::Family family) {
+    boosting::Options scored;
+    const Option<boosting::Options>& metric = *boosting::options_table.find("metric");
+    if (!call.named.is_null("metric")) boosting::options_table.assign(scored, metric, option_value(call.named, metric));
+    scored.objective = objective_like(family);
+    try {
+        return metric_of(scored);
+    } catch (const Error& error) { // which names the objective
+        throw Error(error.code(),
+                    format("metric '%s' is not for family '%s'",
+                           boosting::holdout_metric_names[static_cast<size_t>(*scored.metric)], name_of(family)),
+                    "", error.hint());
+    }
+}
+
+Contest linear_contest(const Call& call, const Space& space, RunContext& context) {
+    const LinearRequest request = read_linear_request(call.arguments);
+    const DivisionRule rule = read_rule(call, request);
+    TrainingJoin training = read_rows(request, one_row_each, context);
+    linear::Options options = request.options;
+    read_linear_target(training, request, options, context);
+    const HoldoutMetric metric = linear_metric_of(call, options.family);
+    relational::JoinRows held = relational::enumerate(training.join, context);
+    const Buffer<uint64_t> contents = take_contents(training);
+    Dataset dataset = make_dataset(std::move(training.join), std::move(held), training.plan, context);
+    Contest contest{request, make_folds(dataset, contents, call, request, rule, context), nullptr,
+                    boosting::holdout_metric_names[static_cast<size_t>(metric)]};
+    notice_lone_labels(check_labels(dataset, *contest.folds, metric, context), request.order_by.has_value());
+    contest.scorer = std::make_unique<LinearScorer>(std::move(dataset), *contest.folds,
+                                                    space.trials(linear::options_table, options), metric, context);
+    return contest;
 }
 
 void check_names(const Call& call) {
@@ -403,14 +448,33 @@ void check_names(const Call& call) {
                         "It says which rows a single fit holds out.",
                         given.name == "holdout_fraction" ? "Name a boolean column in holdout."
                                                          : format("Give it as the argument %s.", given.name.c_str()));
-    if (is_gp(call))
-        call.arguments.check_names(gp::options_table, true);
-    else
-        call.arguments.check_names(boosting::options_table, true);
+    switch (call.options.method) {
+    case Method::gp:
+        return call.arguments.check_names(gp::options_table, true);
+    case Method::linear:
+        return call.arguments.check_names(linear::options_table, true);
+    case Method::boost:
+        return call.arguments.check_names(boosting::options_table, true);
+    }
+}
+
+Space space_of(const Call& call) {
+    switch (call.options.method) {
+    case Method::gp:
+        return read_space(call.arguments, gp::options_table, {"seed", "holdout_fraction"});
+    case Method::linear:
+        return read_space(call.arguments, linear::options_table, {"family", "std_error", "holdout_fraction"});
+    default:
+        return read_space(call.arguments, boosting::options_table,
+                          {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size", "epsilon",
+                           "delta", "verify", "objective", "seed", "deviation", "unit", "holdout_fraction"});
+    }
 }
 
 Contest make_contest(const Call& call, const Space& space, RunContext& context) {
-    Contest contest = is_gp(call) ? gp_contest(call, space, context) : boosted_contest(call, space, context);
+    Contest contest = call.options.method == Method::gp       ? gp_contest(call, space, context)
+                      : call.options.method == Method::linear ? linear_contest(call, space, context)
+                                                              : boosted_contest(call, space, context);
     if (contest.request.holdout && contest.folds->withheld_rows == 0)
         notice("holdout \"" + *contest.request.holdout + "\" is true for no row", "", "Every row is in the folds.");
     return contest;
@@ -436,7 +500,7 @@ BTML_FUNCTION(btml_cross_validate) {
     const Best best = best_of_mean(curves, *contest.scorer);
     for (size_t fold = 0; fold < folds.size(); fold++)
         result.add_row(folds.names[fold], static_cast<int64>(folds.rows[fold]), contest.metric, best.values[fold],
-                       curves[fold].seconds, null_if(is_gp(call), static_cast<int>(best.trees)));
+                       curves[fold].seconds, null_if(!contest.scorer->has_trees(), static_cast<int>(best.trees)));
     return result.done();
 }
 
@@ -446,12 +510,7 @@ BTML_FUNCTION(btml_cross_validate) {
 BTML_FUNCTION(btml_tune) {
     const Call call(fcinfo, tune_options_table);
     check_names(call);
-    Space space =
-        is_gp(call)
-            ? read_space(call.arguments, gp::options_table, {"seed", "holdout_fraction"})
-            : read_space(call.arguments, boosting::options_table,
-                         {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size", "epsilon",
-                          "delta", "verify", "objective", "seed", "deviation", "unit", "holdout_fraction"});
+    Space space = space_of(call);
     space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
     ResultRows result(fcinfo);
     BackendContext context("tune", call.arguments.boolean("verbose"));

@@ -4,7 +4,7 @@ namespace btml::validation {
 
 namespace {
 
-constexpr const char* methods[] = {"boost", "gp"};
+constexpr const char* methods[] = {"boost", "gp", "linear"};
 
 constexpr auto space_option =
     argument<Options>("space", "JSON, as `{\"l2\": [0, 1]}`", "[values](#the-space) of the options to try")
@@ -24,7 +24,8 @@ constexpr auto gap_option = argument<Options>("gap", "an interval; of numbers it
 constexpr auto group_by_option =
     argument<Options>("group_by", "an output column", "deals [whole groups](#groups) of its equal values to the folds")
         .null_means("");
-constexpr auto method_option = option<&Options::method>("method", methods, "boosted trees or a Gaussian process");
+constexpr auto method_option =
+    option<&Options::method>("method", methods, "boosted trees, a Gaussian process or a linear model");
 constexpr auto options_option =
     argument<Options>("options", "JSON, as `{\"trees\": 300}`",
                       "options of [the fit](boosting.md#options), its columns among them: `features`, `weight`, …")

@@ -5,7 +5,7 @@
 
 namespace btml::validation {
 
-enum class Method { boost, gp };
+enum class Method { boost, gp, linear };
 
 inline constexpr int max_folds = 1000;
 
