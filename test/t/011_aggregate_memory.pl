@@ -53,7 +53,8 @@ my %states = (
 	kernel_sum_agg => q{btml.kernel_sum_agg(ARRAY[a, b], 1, '{0,0,1,1}', 1)},
 	exemplars_agg => 'btml.exemplars_agg(id, ARRAY[a, b], 2)',
 	boost_fit_agg => q{btml.boost_fit_agg(a, ARRAY[b], '{"trees": 1}')},
-	gp_fit_agg => q{btml.gp_fit_agg(a, ARRAY[b], '{"search": "none"}')});
+	gp_fit_agg => q{btml.gp_fit_agg(a, ARRAY[b], '{"search": "none"}')},
+	linear_fit_agg => q{btml.linear_fit_agg(a, ARRAY[b], '{"penalty": 1}')});
 for my $aggregate (sort keys %states)
 {
 	# Asked when the first group is finished: all of the others are there.
