@@ -60,7 +60,7 @@ class TableValues {
         std::erase_if(columns, [](const NumberColumn& column) {
             return column.holds_years || column.min < 0 || column.max == 0;
         });
-        if (!time_.empty())
+        if (!columns.empty() && has_rows_at_once())
             for (size_t begin = 0; begin < columns.size(); begin += max_selected / 4)
                 find_relative(columns, begin, std::min(columns.size(), begin + max_selected / 4), values.relative);
         find_totals(std::move(columns), values.totals);
@@ -88,6 +88,15 @@ class TableValues {
             columns[i].holds_years = found[i].ends_with(" years");
         }
         return columns;
+    }
+
+    // Says whether times have enough rows. Where hardly two rows share one, groups by them would be as many as rows.
+    bool has_rows_at_once() const {
+        if (time_.empty()) return false;
+        const std::string time = quoted(time_);
+        return select({"(count(" + time + ") >= " + format("%g", min_rows_at_once) + " * count(DISTINCT " + time +
+                       "))::text"})
+                   .front() == "true";
     }
 
     // Finds columns whose mean says what is usual at a time: of ten rows or more in the mean, whose times differ by
