@@ -98,7 +98,7 @@ constexpr char args_row[] = "| `args` | none | an array of texts | values of `$1
 
 template <class Options>
 void add(Texts& texts, const std::string& name, const OptionsTable<Options>& table,
-         const std::vector<Function<Options>>& functions) {
+         const std::vector<Function<Options>>& functions, bool has_source = true) {
     std::string& page = texts.pages[name];
     page = line({"option", "default", "values", "meaning"}) + line({"---", "---", "---", "---"});
     for (const Option<Options>& option : table) {
@@ -110,6 +110,7 @@ void add(Texts& texts, const std::string& name, const OptionsTable<Options>& tab
                     function.name + '|' + option.name + '|' +
                     (option.required ? "required" : value_text(default_of(option, function.defaults))));
     }
+    if (!has_source) return;
     page += args_row;
     for (const Function<Options>& function : functions)
         texts.functions.push_back(function.name + "|args|" + value_text(OptionValue()));
@@ -127,6 +128,8 @@ Texts all_texts() {
     add<explanation::PermutationOptions>(texts, "permutation_importance", explanation::permutation_options_table,
                                          {{"permutation_importance"}});
     add<linear::Options>(texts, "linear", linear::options_table, {{"linear_fit"}});
+    add<linear::CoefficientOptions>(texts, "coefficients", linear::coefficient_options_table, {{"coefficients"}},
+                                    false);
     add<gp::Options>(texts, "gp", gp::options_table,
                      {{"gp_fit"},
                       {"gp_regression", {}, {"options", "exclude", "mean", "holdout_fraction", "order_by", "group_by"}},
