@@ -2,6 +2,7 @@
 
 #include "core/algebra/cholesky.hpp"
 #include "core/algebra/dense.hpp"
+#include "core/linear/linear_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -48,9 +49,9 @@ class CoordinateDescent {
             for (size_t j = 0; j < size_; j++) moved |= move(j, context);
             if (!moved) return std::move(x_);
         }
-        throw Error(ErrorCode::invalid_argument, "an elastic net did not converge",
-                    "Features that nearly follow from each other slow it down.",
-                    "Give a smaller l1_ratio, or a larger penalty.");
+        throw NoCoefficients("an elastic net did not converge",
+                             "Features that nearly follow from each other slow it down.",
+                             "Give a smaller l1_ratio, or a larger penalty.");
     }
 
   private:

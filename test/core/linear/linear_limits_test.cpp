@@ -211,14 +211,55 @@ TEST(LinearLimits, LargeScoresAreNoSeparation) {
             }
 }
 
+// The deviance of rows that are met to the last digits is no rounding, by which steps would be judged.
+TEST(LinearLimits, LargeTargetsThatAreMetConverge) {
+    QuietContext context;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (const Family family : {Family::poisson, Family::gamma})
+            for (const double size : {1.0, 5.0, 10.0, 13.0})
+                for (const bool is_rounded : {false, true}) {
+                    PlainRows rows = plain_rows({}, {{"x", {}}, {"z", {}}});
+                    for (uint64_t i = 0; i < 200; i++) {
+                        const double x = mixed(i, seed), z = mixed(i, seed + 100), y = std::exp(size * (x + 1) + z / 2);
+                        rows.features[0].values.push_back(x);
+                        rows.features[1].values.push_back(z);
+                        rows.target.push_back(is_rounded ? std::ceil(y) : y);
+                    }
+                    const Model model = fit_rows(rows, options_of(family), context).model;
+                    if (is_rounded) continue;
+                    EXPECT_NEAR(model.columns[0].estimate, size, 1e-9 * size) << seed;
+                    EXPECT_NEAR(model.columns[1].estimate, 0.5, 1e-9) << seed;
+                    EXPECT_GE(model.statistics.deviance, 0) << seed;
+                    EXPECT_LT(model.statistics.deviance, 1e-9) << seed;
+                }
+}
+
+// No coefficients are worse than none.
+TEST(LinearLimits, RSquaredIsNotNegative) {
+    QuietContext context;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (const Family family : all_families) {
+            Options options = options_of(family);
+            options.penalty = 1e9;
+            options.l1_ratio = 1;
+            const Model model = fit_rows(random_rows(60, seed, family), options, context).model;
+            EXPECT_GE(model.statistics.r_squared.value_or(-1), 0) << seed;
+        }
+}
+
 TEST(LinearLimits, OneValue) {
     const auto rows = [](double y) { return plain_rows({y, y, y, y}, {{"x", {1, 2, 3, 4}}}); };
     expect_refused(rows(1), options_of(Family::binomial), ErrorCode::invalid_argument,
-                   "family => 'binomial' has no finite coefficients: the target is 1 in all rows");
+                   "family => 'binomial' has no finite coefficients: the target is 1 in all training rows");
     expect_refused(rows(0), options_of(Family::poisson), ErrorCode::invalid_argument,
-                   "family => 'poisson' has no finite coefficients: the target is 0 in all rows");
+                   "family => 'poisson' has no finite coefficients: the target is 0 in all training rows");
+    PlainRows labels = rows(0);
+    labels.labels = {"stays"};
+    expect_refused(labels, {}, ErrorCode::invalid_argument,
+                   "family => 'binomial' has no finite coefficients: the target is \"stays\" in all training rows");
     QuietContext context;
     for (const Family family : {Family::gaussian, Family::poisson, Family::gamma}) {
+        EXPECT_FALSE(fit_rows(rows(0.1), options_of(family), context).model.statistics.r_squared);
         const Model model = fit_rows(rows(2), options_of(family), context).model;
         EXPECT_NEAR(Predictor(model)(std::vector<double>{7}), 2, 1e-12);
         EXPECT_NEAR(model.columns[0].estimate, 0, 1e-12);
