@@ -237,8 +237,9 @@ void Fitter::refuse_separation(std::span<const double> step) const {
 }
 
 void Fitter::refuse_iterations() const {
+    const bool is_at_limit = iterations_ >= static_cast<uint32_t>(options_.iterations);
     throw NoCoefficients(format("family => '%s' did not converge in %u iterations", name_of(family()), iterations_), "",
-                         "Give more iterations, or a penalty.");
+                         is_at_limit ? "Give more iterations, or a penalty." : "Give a penalty.");
 }
 
 Statistics Fitter::statistics() const {

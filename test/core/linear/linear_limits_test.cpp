@@ -211,6 +211,18 @@ TEST(LinearLimits, LargeScoresAreNoSeparation) {
             }
 }
 
+// Iterations that end before their limit do not ask for more of them.
+TEST(LinearLimits, TargetsOfAllSizesNeedAPenalty) {
+    PlainRows rows = random_rows(300, 3, Family::gamma);
+    rows.target[0] = 1e25;
+    Options options = options_of(Family::gamma);
+    expect_refused(rows, options, ErrorCode::invalid_argument, "family => 'gamma' did not converge in 1 iterations",
+                   "Give a penalty.");
+    options.penalty = 0.1;
+    QuietContext context;
+    EXPECT_GT(fit_rows(rows, options, context).model.statistics.r_squared.value_or(0), 0);
+}
+
 // The deviance of rows that are met to the last digits is no rounding, by which steps would be judged.
 TEST(LinearLimits, LargeTargetsThatAreMetConverge) {
     QuietContext context;
