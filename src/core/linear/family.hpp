@@ -30,7 +30,7 @@ inline double log_of(double x) {
     return std::isnormal(x) ? logarithm(x) : std::log(x);
 }
 
-inline constexpr double small_distance = 0.1;
+inline constexpr double small_distance = 0.1; // of a score from that of the target
 
 // Returns e^x − 1 − x of an x below small_distance in magnitude: its Taylor series, since the terms cancel.
 inline double exponential_beyond_line(double x) {
