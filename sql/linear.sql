@@ -184,6 +184,7 @@ SELECT btml.predict_quantile(model, l.*, 0.5) FROM models, longley l WHERE name 
 SELECT btml.predict(model, l.*, 3) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_class(model, l.*) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task LIMIT 2', 'cost'), ARRAY[1.0], 0.9);
 SELECT btml.shap_importance(model, 'longley') FROM models WHERE name = 'longley';
 SELECT btml.gp_relevance(model) FROM models WHERE name = 'longley';
 SELECT overlay(model::bytea PLACING '\x00000000' FROM 200)::btml.model FROM models WHERE name = 'longley';
