@@ -1,6 +1,9 @@
 #include "linear_data.hpp"
 
 #include "core/linear/coefficients.hpp"
+#include "core/linear/newton_step.hpp"
+
+#include <numeric>
 
 namespace btml::linear::test {
 namespace {
@@ -67,6 +70,43 @@ TEST(LinearLimits, DependentColumnsAreDropped) {
             EXPECT_FALSE(found.back().estimate);
             EXPECT_FALSE(found.back().std_error);
             EXPECT_EQ(model.statistics.degrees_of_freedom, before.statistics.degrees_of_freedom);
+        }
+}
+
+// Makes columns of which some are sums of three before them in this order, and notes their places; returns their
+// products.
+Buffer<double> products_of_columns(std::span<const size_t> order, std::vector<size_t>& dependent, uint64_t seed,
+                                   RunContext& context) {
+    const size_t size = order.size(), rows = size + 20;
+    Random random(seed);
+    std::vector<std::vector<double>> columns(size, std::vector<double>(rows));
+    for (size_t k = 0; k < size; k++) {
+        const bool is_dependent = k > 3 && random.below(10) == 0;
+        if (is_dependent) dependent.push_back(order[k]);
+        const size_t from[] = {order[random.below(k + 1)], order[random.below(k + 1)], order[random.below(k + 1)]};
+        for (size_t row = 0; row < rows; row++) {
+            double sum = 0;
+            for (const size_t other : from) sum += other == order[k] ? 0 : columns[other][row];
+            columns[order[k]][row] = is_dependent ? sum : random.normal();
+        }
+    }
+    Buffer<double> matrix(context.memory(), "products", size * size, 0.0);
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j <= i; j++)
+            matrix[i * size + j] = std::inner_product(columns[i].begin(), columns[i].end(), columns[j].begin(), 0.0);
+    return matrix;
+}
+
+TEST(LinearLimits, DependentColumnsAreFoundInAnyOrder) {
+    QuietContext context;
+    for (const size_t size : {1u, 5u, 100u, 128u, 129u, 300u})
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            std::vector<size_t> order(size), dependent;
+            std::iota(order.begin(), order.end(), size_t{0});
+            Random random(seed);
+            for (size_t k = size; k > 1; k--) std::swap(order[k - 1], order[random.below(k)]);
+            const Buffer<double> matrix = products_of_columns(order, dependent, seed, context);
+            EXPECT_EQ(dependent_places(matrix, size, order, context), dependent) << size << ", seed " << seed;
         }
 }
 
