@@ -33,7 +33,7 @@ SELECT name, feature, category, round(estimate::numeric, 4) AS estimate, round(e
        round(p_value::numeric, 3) AS p_value
 FROM models, btml.coefficients(model) WHERE name IN ('let', 'calls');
 
-SELECT feature, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
+SELECT feature, category, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
 FROM btml.coefficients(btml.linear_fit('SELECT rent, area, age, street FROM offer JOIN flat USING (flat_id)', 'rent',
     std_error => 'robust', group_by => 'street'));
 

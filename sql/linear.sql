@@ -124,6 +124,21 @@ FROM (SELECT btml.linear_fit_agg(yes, ARRAY[x, z], '{"penalty": 0.1}', w) AS m F
 SELECT btml.linear_fit_agg(yes::text, ARRAY[x, z]) OPERATOR(btml.=) btml.linear_fit_agg(yes, ARRAY[x, z]) AS same,
     btml.summary(btml.linear_fit_agg(CASE WHEN yes THEN 'stays' ELSE 'goes' END, ARRAY[x]))->'labels' AS labels FROM task;
 SELECT btml.linear_fit_agg(kind, ARRAY[x]) FROM task;
+-- Groups of one label, of separated labels and of no weight have no model, and leave the others theirs; a NOTICE says so once.
+CREATE TABLE lots AS SELECT g, x, 7 AS seven, CASE g WHEN 'both' THEN i % 3 > 0 WHEN 'one' THEN true ELSE x > 5 END AS y,
+    CASE g WHEN 'none' THEN 0 ELSE 1 END AS w FROM made, unnest(ARRAY['both', 'none', 'one', 'separated']) g WHERE i <= 60;
+SET enable_hashagg = off; -- The first group is the one that is told.
+SET client_min_messages = notice;
+SELECT g, (SELECT count(estimate) FROM btml.coefficients(m)) AS coefficients, btml.predict(m, ARRAY[3, 7]) IS NULL AS unknown
+FROM (SELECT g, btml.linear_fit_agg(y, ARRAY[x, seven], '{}', w) AS m FROM lots GROUP BY g) s ORDER BY g;
+SELECT g, btml.linear_fit_agg(CASE WHEN y THEN 'stays' ELSE 'goes' END, ARRAY[x], '{"penalty": 0.1}') IS NULL AS unknown
+FROM lots GROUP BY g ORDER BY g;
+SELECT g, btml.linear_fit_agg(y::int, ARRAY[x], '{"family": "binomial"}') IS NULL AS unknown FROM lots GROUP BY g ORDER BY g;
+SELECT y, btml.linear_fit_agg(y::int, ARRAY[x], '{"family": "poisson"}') IS NULL AS unknown FROM lots GROUP BY y ORDER BY y;
+SELECT g, btml.linear_fit_agg(y, ARRAY[x], '{"iterations": 1}') IS NULL AS unknown FROM lots WHERE g = 'both' GROUP BY g;
+SELECT btml.describe(btml.linear_fit_agg(x, ARRAY[w])) AS one_row FROM lots WHERE g = 'one' AND x < 1 GROUP BY x ORDER BY x LIMIT 1;
+SET client_min_messages = warning;
+RESET enable_hashagg;
 SELECT btml.linear_fit_agg(cost, ARRAY[x]) IS NULL AS nothing FROM task WHERE false;
 SELECT btml.summary(m)->'rows' AS rows, btml.summary(m)->'holdout_rows' AS held_out,
     (btml.summary(m)#>>'{metrics,holdout_deviance}')::float8 > 0 AS scored
@@ -169,6 +184,8 @@ SELECT btml.linear_fit('SELECT x - x AS y, z FROM task', 'y', family => 'gamma')
 SELECT btml.linear_fit('SELECT x > 5 AS y, x FROM task', 'y');
 SELECT btml.coefficients(btml.linear_fit('SELECT x > 5 AS y, x FROM task', 'y', penalty => 0.01));
 SELECT btml.linear_fit('SELECT true AS y, x FROM task', 'y');
+SELECT btml.linear_fit('SELECT ''stays'' AS y, x FROM task', 'y');
+SELECT btml.linear_fit('SELECT 3 AS y, x FROM task', 'y', family => 'binomial');
 SELECT btml.linear_fit('SELECT x, z FROM task WHERE false', 'x');
 SELECT btml.linear_fit('SELECT NULL::float8 AS y, z FROM task', 'y');
 SELECT btml.linear_fit('SELECT ''NaN''::float8 AS y, z FROM task', 'y');
@@ -185,6 +202,7 @@ SELECT btml.predict_quantile(model, l.*, 0.5) FROM models, longley l WHERE name 
 SELECT btml.predict(model, l.*, 3) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_class(model, l.*) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task LIMIT 2', 'cost'), ARRAY[1.0], 0.9);
 SELECT btml.shap_importance(model, 'longley') FROM models WHERE name = 'longley';
 SELECT btml.gp_relevance(model) FROM models WHERE name = 'longley';
 SELECT overlay(model::bytea PLACING '\x00000000' FROM 200)::btml.model FROM models WHERE name = 'longley';

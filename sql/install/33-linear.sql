@@ -86,20 +86,20 @@ CREATE AGGREGATE btml.linear_fit_agg(y text, x float8[], options btml.json, weig
     FINALFUNC = btml_internal.linear_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.linear_fit_agg(float8, float8[]) IS
-'a linear model for each group of any query: y is the target, a number; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
+'a linear model for each group of any query: y is the target, a number; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows, and with a NOTICE where no finite coefficients exist, as for one label';
 COMMENT ON AGGREGATE btml.linear_fit_agg(float8, float8[], btml.json) IS
 'the same with options: a JSON object with names and values of btml.linear_fit''s options family, penalty, l1_ratio, std_error and iterations, the same in every row';
 COMMENT ON AGGREGATE btml.linear_fit_agg(float8, float8[], btml.json, float8) IS
-'the same with options, which may be NULL, and with what a row counts, not negative';
+'the same with options, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.linear_fit_agg(boolean, float8[]) IS
 'logistic regression of a boolean for each group of any query, otherwise as of numbers';
 COMMENT ON AGGREGATE btml.linear_fit_agg(boolean, float8[], btml.json) IS
 'the same of a boolean, with options';
 COMMENT ON AGGREGATE btml.linear_fit_agg(boolean, float8[], btml.json, float8) IS
-'the same of a boolean, with options, which may be NULL, and with what a row counts, not negative';
+'the same of a boolean, with options, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.linear_fit_agg(text, float8[]) IS
 'logistic regression of two labels, in their bytewise order, for each group of any query, otherwise as of numbers';
 COMMENT ON AGGREGATE btml.linear_fit_agg(text, float8[], btml.json) IS
 'the same of labels, with options';
 COMMENT ON AGGREGATE btml.linear_fit_agg(text, float8[], btml.json, float8) IS
-'the same of labels, with options, which may be NULL, and with what a row counts, not negative';
+'the same of labels, with options, and with what a row counts, not negative';

@@ -337,12 +337,7 @@ void notice_labels(const Labels& labels, Told& told) {
 
 void notice_constant(const FitResult& result, Told& told) {
     if (result.constant_reason.empty() || std::exchange(told[told_constant], true)) return;
-    notice("a model is a constant: " + result.constant_reason, "It is the first of its kind in this call.");
-}
-
-void notice_no_model(const NothingToTrainOn& reason, Told& told) {
-    if (std::exchange(told[told_no_model], true)) return;
-    notice("a model is NULL: " + reason.message(), "It is the first of its kind in this call.");
+    notice("a model is a constant: " + result.constant_reason, first_in_call);
 }
 
 FitResult fit_over_rows(const RowCollection& rows, Told& told, RunContext& context) {
@@ -390,7 +385,7 @@ BTML_FUNCTION(btml_boost_fit_final) {
         try {
             return model_datum(fit_over_rows(rows, told, context), context);
         } catch (const NothingToTrainOn& reason) {
-            notice_no_model(reason, told);
+            notice_no_model(reason, told[told_no_model]);
         }
         fcinfo->isnull = true;
         return Datum{};

@@ -4,6 +4,7 @@
 #include "core/linear/linear_fit.hpp"
 #include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/call_site.hpp"
 #include "pg/model/model_value.hpp"
 #include "pg/source/aggregated_rows.hpp"
 #include "pg/source/boosting_source.hpp"
@@ -58,9 +59,24 @@ Datum complete(FitResult& result, const std::string& target, uint64_t rows_skipp
     result.model.rows_skipped = rows_skipped;
     result.model.strategy = "enumerate";
     result.model.strategy_reason = reason;
-    for (const std::string& warning : result.warnings) notice(warning);
     return model_datum(result, context);
 }
+
+FitResult fit_over_rows(const RowCollection& rows, RunContext& context) {
+    linear::Options options;
+    if (!rows.options().empty()) options = parse_options(rows.options(), linear::options_table);
+    Dataset dataset = rows.dataset(context);
+    if (rows.target() == TargetKind::boolean)
+        dataset.labels = {"false", "true"};
+    else if (options.family == Family::binomial)
+        dataset.labels = take_two_numbers(dataset.target, "y", context);
+    return linear::fit(std::move(dataset), options, context);
+}
+
+// What a call has said already, whatever the number of its groups.
+struct Told {
+    bool no_model = false, warnings = false;
+};
 
 } // namespace
 
@@ -105,6 +121,7 @@ BTML_FUNCTION(btml_linear_fit) {
     result.timings.insert(result.timings.begin(), training.timings.begin(), training.timings.end());
     if (request.holdout && result.model.holdout_rows == 0)
         notice("holdout \"" + *request.holdout + "\" is true for no row", "", "Every row is trained on.");
+    for (const std::string& warning : result.warnings) notice(warning);
     return complete(result, request.target, skipped, "sums are over every row of the join", context);
 }
 
@@ -127,21 +144,25 @@ BTML_FUNCTION(btml_linear_fit_accumulate_label) {
     return accumulate_with_options(fcinfo, check_options, TargetKind::label);
 }
 
-// btml_internal.linear_fit_final(state) → model; NULL when there was no row
+// btml_internal.linear_fit_final(state) → model; NULL when there was no row to train on, or no coefficients exist
 BTML_FUNCTION(btml_linear_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("linear_fit_agg");
     context.tell_minutes();
+    Told& told = kept_at_call_site<Told>(fcinfo, [] { return std::make_unique<Told>(); });
     return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
-        linear::Options options;
-        if (!rows.options().empty()) options = parse_options(rows.options(), linear::options_table);
-        Dataset dataset = rows.dataset(context);
-        if (rows.target() == TargetKind::boolean)
-            dataset.labels = {"false", "true"};
-        else if (options.family == Family::binomial)
-            dataset.labels = take_two_numbers(dataset.target, "y", context);
-        FitResult result = linear::fit(std::move(dataset), options, context);
-        return complete(result, "y", rows.rows_skipped(), "the rows were aggregated", context);
+        try {
+            FitResult result = fit_over_rows(rows, context);
+            if (!result.warnings.empty() && !std::exchange(told.warnings, true))
+                for (const std::string& warning : result.warnings) notice(warning, first_in_call);
+            return complete(result, "y", rows.rows_skipped(), "the rows were aggregated", context);
+        } catch (const NothingToTrainOn& reason) {
+            notice_no_model(reason, told.no_model);
+        } catch (const linear::NoCoefficients& reason) {
+            notice_no_model(reason, told.no_model);
+        }
+        fcinfo->isnull = true;
+        return Datum{};
     });
 }
 

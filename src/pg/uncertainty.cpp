@@ -24,7 +24,8 @@ namespace {
 [[noreturn]] void refuse_linear_model(const char* function) {
     throw Error(ErrorCode::wrong_type,
                 format("model is a linear model, which has no calibration: btml.%s needs one", function), "",
-                "Of a gaussian one without penalty, btml.predict_interval has intervals.");
+                "btml.predict_interval is for a gaussian one without a penalty, with fewer coefficients than rows and "
+                "512 of them at most.");
 }
 
 const uncertainty::Calibration& calibration_of(const DecodedModel& model, const char* function) {

@@ -30,6 +30,15 @@ inline double log_of(double x) {
     return std::isnormal(x) ? logarithm(x) : std::log(x);
 }
 
+inline constexpr double small_distance = 0.1; // of a score from that of the target
+
+// Returns e^x − 1 − x of an x below small_distance in magnitude: its Taylor series, since the terms cancel.
+inline double exponential_beyond_line(double x) {
+    double sum = 1;
+    for (int n = 11; n > 2; n--) sum = 1 + sum * x / n;
+    return sum * x * x / 2;
+}
+
 template <Family family>
 RowTerms terms_of(double y, double score);
 
@@ -53,14 +62,18 @@ inline RowTerms terms_of<Family::binomial>(double y, double score) {
 template <>
 inline RowTerms terms_of<Family::poisson>(double y, double score) {
     const double mean = exponential_of(score), residual = y - mean;
-    const double log_term = y > 0 ? y * (log_of(y) - score) : 0;
-    return {2 * (log_term - residual), residual, mean, mean, residual * (residual / mean)};
+    const double off = y > 0 ? score - log_of(y) : 0;
+    const double loss =
+        y > 0 && std::fabs(off) < small_distance ? y * exponential_beyond_line(off) : -residual - y * off;
+    return {2 * loss, residual, mean, mean, residual * (residual / mean)};
 }
 
 template <>
 inline RowTerms terms_of<Family::gamma>(double y, double score) {
     const double ratio = y * exponential_of(-score), residual = ratio - 1;
-    return {2 * (residual - (log_of(y) - score)), residual, ratio, 1, residual * residual};
+    const double off = log_of(y) - score;
+    const double loss = std::fabs(off) < small_distance ? exponential_beyond_line(off) : residual - off;
+    return {2 * loss, residual, ratio, 1, residual * residual};
 }
 
 // Calls body(std::integral_constant<Family, family>()) for the family, which is not automatic.

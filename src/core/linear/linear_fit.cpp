@@ -17,7 +17,7 @@ Family family_of(const Dataset& dataset, const Options& options) {
     if (family != Family::automatic && family != Family::binomial)
         throw Error(ErrorCode::wrong_type, format("the target has labels, %s needs numbers", setting.c_str()),
                     "The family for booleans and labels is \"binomial\".", "Leave out the family.");
-    if (dataset.labels.size() != 2)
+    if (dataset.labels.size() > 2)
         throw Error(ErrorCode::invalid_argument,
                     format("the target of a binomial linear model has two labels, not %zu", dataset.labels.size()), "",
                     "btml.boost_fit predicts any number of labels.");
@@ -27,6 +27,7 @@ Family family_of(const Dataset& dataset, const Options& options) {
 // Sums over targets of training rows, which do not change while coefficients do.
 struct TargetSums {
     double weight = 0, targets = 0, terms = 0;
+    bool is_constant = true;
 
     TargetSums(const Design& design, Family family, RunContext& context) {
         double largest = 0;
@@ -41,18 +42,20 @@ struct TargetSums {
             weight += w;
             targets += w * y;
             terms += log_likelihood_term(family, y, w);
+            is_constant &= y == design.target(0);
         });
     }
     double mean() const { return targets / weight; }
 };
 
-void refuse_one_value(Family family, double mean) {
+void refuse_one_value(const std::vector<std::string>& labels, Family family, double mean) {
     const bool is_alone = family == Family::binomial ? mean == 0 || mean == 1 : family == Family::poisson && mean == 0;
     if (!is_alone) return;
-    throw Error(
-        ErrorCode::invalid_argument,
-        format("family => '%s' has no finite coefficients: the target is %g in all rows", name_of(family), mean),
-        family == Family::binomial ? "Both values must occur." : "Some target must be greater than 0.");
+    const std::string value = labels.empty() ? shortest(mean) : '"' + labels[static_cast<size_t>(mean)] + '"';
+    throw NoCoefficients(format("family => '%s' has no finite coefficients: the target is %s in all training rows",
+                                name_of(family), value.c_str()),
+                         family == Family::binomial ? "Both values must occur."
+                                                    : "Some target must be greater than 0.");
 }
 
 // Finds the coefficients of the least objective.
@@ -66,7 +69,7 @@ class Fitter {
           likelihood_(design, family, team, context),
           step_(options_, targets_.weight, team, context),
           sums_(context.memory()) {
-        refuse_one_value(family, targets_.mean());
+        refuse_one_value(design.dataset().labels, family, targets_.mean());
     }
 
     void run() {
@@ -163,10 +166,9 @@ void Fitter::check_penalty() {
     Buffer<double> matrix = sums_.matrix.copy(context_);
     for (size_t i = 1; i < size; i++) matrix[i * size + i] += options_.penalty * targets_.weight;
     if (dependent_places(matrix, size, design_.in_order(), context_).empty()) return;
-    throw Error(ErrorCode::invalid_argument,
-                format("features follow from each other, which penalty => %s does not make up for",
-                       shortest(options_.penalty).c_str()),
-                "", "Give a larger penalty, or none: such features are dropped then.");
+    throw NoCoefficients(format("features follow from each other, which penalty => %s does not make up for",
+                                shortest(options_.penalty).c_str()),
+                         "", "Give a larger penalty, or none: such features are dropped then.");
 }
 
 // Takes a step, which is halved until the objective does not grow. Returns whether the objective has converged.
@@ -228,17 +230,16 @@ void Fitter::refuse_separation(std::span<const double> step) const {
         largest = moved;
         of = " of feature \"" + design_.dataset().features[design_.column_at(place).feature].name + '"';
     }
-    throw Error(ErrorCode::invalid_argument,
-                format("family => '%s' has no finite coefficient%s", name_of(family()), of.c_str()),
-                family() == Family::binomial ? "The features separate the target's values in some rows."
-                                             : "The target is 0 in all rows that the features set apart.",
-                "Give a penalty, as penalty => 0.01, or leave out the feature.");
+    throw NoCoefficients(format("family => '%s' has no finite coefficient%s", name_of(family()), of.c_str()),
+                         family() == Family::binomial ? "The features separate the target's values in some rows."
+                                                      : "The target is 0 in all rows that the features set apart.",
+                         "Give a penalty, as penalty => 0.01, or leave out the feature.");
 }
 
 void Fitter::refuse_iterations() const {
-    throw Error(ErrorCode::invalid_argument,
-                format("family => '%s' did not converge in %u iterations", name_of(family()), iterations_), "",
-                "Give more iterations, or a penalty.");
+    const bool is_at_limit = iterations_ >= static_cast<uint32_t>(options_.iterations);
+    throw NoCoefficients(format("family => '%s' did not converge in %u iterations", name_of(family()), iterations_), "",
+                         is_at_limit ? "Give more iterations, or a penalty." : "Give a penalty.");
 }
 
 Statistics Fitter::statistics() const {
@@ -255,7 +256,8 @@ Statistics Fitter::statistics() const {
     const bool is_estimated = family() == Family::gaussian || family() == Family::gamma;
     const double dispersion = is_estimated ? sums_.pearson / found.degrees_of_freedom : 1;
     if (std::isfinite(dispersion)) found.dispersion = dispersion;
-    if (null_deviance_ > 0) found.r_squared = 1 - sums_.deviance / null_deviance_;
+    if (null_deviance_ > 0 && !targets_.is_constant) // of a constant it is rounding
+        found.r_squared = std::max(0.0, 1 - sums_.deviance / null_deviance_);
     if (found.r_squared && family() == Family::gaussian && options_.penalty == 0 && found.degrees_of_freedom > 0)
         found.adjusted_r_squared = 1 - (1 - *found.r_squared) * (rows - 1) / found.degrees_of_freedom;
     const double log_likelihood =

@@ -13,6 +13,14 @@ struct FitResult {
     std::vector<std::string> warnings; // what the user should know although it is no error
 };
 
+// Says that no finite coefficients fit the rows, or that none were found. It is an error of its own, since a group of
+// an aggregate with such rows has no model, where one fit over them fails.
+class NoCoefficients : public Error {
+  public:
+    explicit NoCoefficients(std::string message, std::string detail = {}, std::string hint = {})
+        : Error(ErrorCode::invalid_argument, std::move(message), std::move(detail), std::move(hint)) {}
+};
+
 // The columns that a design may have at most.
 inline constexpr size_t max_columns = 10'000;
 
@@ -25,8 +33,9 @@ inline constexpr size_t max_columns = 10'000;
 // freedom count rows. A boolean target has the labels false and true. With dataset.divider, categories, robust errors
 // are clustered by them.
 //
-// Errors: invalid_argument (options; no features; a family that the target's labels do not go with; a target of one
-// value or that the features separate, where no finite coefficients exist; no convergence), NothingToTrainOn,
+// Errors: invalid_argument (options; no features; more than two labels), wrong_type (a family that the target's labels
+// do not go with), NoCoefficients (a target of one value or that the features separate; no convergence; a penalty that
+// is too small for features that follow from each other), NothingToTrainOn,
 // out_of_range (a target that the family cannot have; a feature, weight or target that is not finite or 1e150 or more),
 // null_value (a group of NULL), limit_exceeded (more columns than max_columns), memory_limit.
 FitResult fit(Dataset dataset, const Options& options, RunContext& context);

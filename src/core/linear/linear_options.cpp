@@ -83,8 +83,4 @@ const char* name_of(Family family) {
     return families[static_cast<size_t>(family)];
 }
 
-const char* name_of(StdError error) {
-    return std_errors[static_cast<size_t>(error)];
-}
-
 } // namespace btml::linear

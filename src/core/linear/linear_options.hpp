@@ -37,6 +37,5 @@ struct CoefficientOptions {
 extern const OptionsTable<CoefficientOptions> coefficient_options_table;
 
 const char* name_of(Family family);
-const char* name_of(StdError error);
 
 } // namespace btml::linear

@@ -2,6 +2,7 @@
 
 #include "core/algebra/cholesky.hpp"
 #include "core/algebra/dense.hpp"
+#include "core/linear/linear_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,14 +13,37 @@ namespace {
 
 constexpr const char* what_matrix = "the matrix of a linear model";
 
-// Takes from the rows below a pivot what its column explains of them.
-void eliminate(Buffer<double>& matrix, size_t size, size_t pivot, std::vector<double>& column) {
-    for (size_t i = pivot + 1; i < size; i++) column[i] = matrix[i * size + pivot];
-    for (size_t i = pivot + 1; i < size; i++) {
-        const double factor = column[i] / matrix[pivot * size + pivot];
-        double* const row = &matrix[i * size];
-        for (size_t j = pivot + 1; j <= i; j++) row[j] -= factor * column[j];
+// Eliminates the columns of a panel from each other. Each becomes what it has beside those before it, over its length,
+// or 0 where the square of that, a pivot, is rounding. Returns the columns that became 0.
+std::vector<size_t> eliminate_panel(Buffer<double>& rest, size_t size, size_t begin, std::span<const double> rounding,
+                                    RunContext& context) {
+    const size_t end = std::min(size, begin + algebra::block_side);
+    std::vector<size_t> dependent;
+    double column[algebra::block_side]; // of rows of the panel
+    for (size_t k = begin; k < end; k++) {
+        const double pivot = rest[k * size + k];
+        const bool is_dependent = !(pivot > rounding[k]);
+        if (is_dependent) dependent.push_back(k);
+        const double inverse = 1 / std::sqrt(pivot);
+        for (size_t i = k; i < size; i++) {
+            double* const row = &rest[i * size];
+            row[k] = is_dependent ? 0 : row[k] * inverse;
+            if (i < end) column[i - begin] = row[k];
+            for (size_t j = k + 1; j < std::min(end, i + 1); j++) row[j] -= row[k] * column[j - begin];
+        }
+        context.worked(1 + (size - k) * (end - k) / 16);
     }
+    return dependent;
+}
+
+// Takes from the columns after a panel what its columns explain of them.
+void subtract_panel(Buffer<double>& rest, size_t size, size_t panel, RunContext& context) {
+    const algebra::Blocks blocks(rest.data(), size, size);
+    for (size_t i = panel + 1; i < algebra::blocks_of(size); i++)
+        for (size_t j = panel + 1; j <= i; j++) {
+            algebra::subtract_product_of_rows(blocks(i, panel), blocks(j, panel), blocks(i, j));
+            context.worked(1 + algebra::block_side * blocks(i, j).rows * blocks(i, j).columns / 64);
+        }
 }
 
 double soft(double x, double by) {
@@ -48,9 +72,9 @@ class CoordinateDescent {
             for (size_t j = 0; j < size_; j++) moved |= move(j, context);
             if (!moved) return std::move(x_);
         }
-        throw Error(ErrorCode::invalid_argument, "an elastic net did not converge",
-                    "Features that nearly follow from each other slow it down.",
-                    "Give a smaller l1_ratio, or a larger penalty.");
+        throw NoCoefficients("an elastic net did not converge",
+                             "Features that nearly follow from each other slow it down.",
+                             "Give a smaller l1_ratio, or a larger penalty.");
     }
 
   private:
@@ -83,19 +107,18 @@ std::vector<size_t> dependent_places(const Buffer<double>& matrix, size_t size, 
                                      RunContext& context) {
     // What a column has beside those before it, in squares, is rounding below this part of it.
     static constexpr double tolerance = 1e-11;
-    Buffer<double> rest(context.memory(), what_matrix, size * size);
-    for (size_t i = 0; i < size; i++)
+    Buffer<double> rest(context.memory(), what_matrix, size * size, 0.0);
+    std::vector<double> rounding;
+    for (size_t i = 0; i < size; i++) {
         for (size_t j = 0; j <= i; j++)
             rest[i * size + j] = matrix[std::max(order[i], order[j]) * size + std::min(order[i], order[j])];
-    std::vector<double> column(size);
+        rounding.push_back(tolerance * rest[i * size + i]);
+    }
     std::vector<size_t> dependent;
-    for (size_t k = 0; k < size; k++) {
-        if (!(rest[k * size + k] > tolerance * matrix[order[k] * size + order[k]])) {
+    for (size_t panel = 0; panel < algebra::blocks_of(size); panel++) {
+        for (const size_t k : eliminate_panel(rest, size, panel * algebra::block_side, rounding, context))
             dependent.push_back(order[k]);
-            continue;
-        }
-        eliminate(rest, size, k, column);
-        context.worked((size - k) * (size - k) / 16);
+        subtract_panel(rest, size, panel, context);
     }
     return dependent;
 }

@@ -19,7 +19,7 @@ class NewtonStep {
         : options_(options), weight_(weight), team_(team), context_(context) {}
 
     // Returns what to add to the coefficients, one a place, at which the sums were formed: exactly what the least of a
-    // gaussian's objective needs. Errors: out_of_range where the matrix is singular, invalid_argument for a penalty of
+    // gaussian's objective needs. Errors: out_of_range where the matrix is singular, NoCoefficients for a penalty of
     // magnitudes with which coordinates do not converge.
     std::vector<double> operator()(const LikelihoodSums& sums, std::span<const double> coefficients) const;
     // Returns what the coefficients cost.

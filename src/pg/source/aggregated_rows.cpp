@@ -76,6 +76,11 @@ Datum train_on_rows(FunctionCallInfo fcinfo, RunContext& context, const TrainOnR
     return train(rows);
 }
 
+void notice_no_model(const Error& reason, bool& is_told) {
+    if (std::exchange(is_told, true)) return;
+    notice("a model is NULL: " + reason.message(), first_in_call, reason.hint());
+}
+
 // btml_internal.training_rows_accumulate(state, y float8, x float8[] [, weight float8]) → state
 BTML_FUNCTION(btml_training_rows_accumulate) {
     return accumulate(fcinfo, TargetKind::number);

@@ -18,4 +18,10 @@ Datum accumulate_with_options(FunctionCallInfo fcinfo, void (*check)(const std::
 using TrainOnRows = std::function<Datum(const RowCollection& rows)>;
 Datum train_on_rows(FunctionCallInfo fcinfo, RunContext& context, const TrainOnRows& train);
 
+// What a NOTICE of one group says, where others of its kind are not told.
+inline constexpr const char* first_in_call = "It is the first of its kind in this call.";
+
+// Says once a call that a group has no model.
+void notice_no_model(const Error& reason, bool& is_told);
+
 } // namespace btml::pg

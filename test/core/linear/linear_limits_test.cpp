@@ -1,6 +1,9 @@
 #include "linear_data.hpp"
 
 #include "core/linear/coefficients.hpp"
+#include "core/linear/newton_step.hpp"
+
+#include <numeric>
 
 namespace btml::linear::test {
 namespace {
@@ -67,6 +70,43 @@ TEST(LinearLimits, DependentColumnsAreDropped) {
             EXPECT_FALSE(found.back().estimate);
             EXPECT_FALSE(found.back().std_error);
             EXPECT_EQ(model.statistics.degrees_of_freedom, before.statistics.degrees_of_freedom);
+        }
+}
+
+// Makes columns of which some are sums of three before them in this order, and notes their places; returns their
+// products.
+Buffer<double> products_of_columns(std::span<const size_t> order, std::vector<size_t>& dependent, uint64_t seed,
+                                   RunContext& context) {
+    const size_t size = order.size(), rows = size + 20;
+    Random random(seed);
+    std::vector<std::vector<double>> columns(size, std::vector<double>(rows));
+    for (size_t k = 0; k < size; k++) {
+        const bool is_dependent = k > 3 && random.below(10) == 0;
+        if (is_dependent) dependent.push_back(order[k]);
+        const size_t from[] = {order[random.below(k + 1)], order[random.below(k + 1)], order[random.below(k + 1)]};
+        for (size_t row = 0; row < rows; row++) {
+            double sum = 0;
+            for (const size_t other : from) sum += other == order[k] ? 0 : columns[other][row];
+            columns[order[k]][row] = is_dependent ? sum : random.normal();
+        }
+    }
+    Buffer<double> matrix(context.memory(), "products", size * size, 0.0);
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j <= i; j++)
+            matrix[i * size + j] = std::inner_product(columns[i].begin(), columns[i].end(), columns[j].begin(), 0.0);
+    return matrix;
+}
+
+TEST(LinearLimits, DependentColumnsAreFoundInAnyOrder) {
+    QuietContext context;
+    for (const size_t size : {1u, 5u, 100u, 128u, 129u, 300u})
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            std::vector<size_t> order(size), dependent;
+            std::iota(order.begin(), order.end(), size_t{0});
+            Random random(seed);
+            for (size_t k = size; k > 1; k--) std::swap(order[k - 1], order[random.below(k)]);
+            const Buffer<double> matrix = products_of_columns(order, dependent, seed, context);
+            EXPECT_EQ(dependent_places(matrix, size, order, context), dependent) << size << ", seed " << seed;
         }
 }
 
@@ -211,14 +251,67 @@ TEST(LinearLimits, LargeScoresAreNoSeparation) {
             }
 }
 
+// Iterations that end before their limit do not ask for more of them.
+TEST(LinearLimits, TargetsOfAllSizesNeedAPenalty) {
+    PlainRows rows = random_rows(300, 3, Family::gamma);
+    rows.target[0] = 1e25;
+    Options options = options_of(Family::gamma);
+    expect_refused(rows, options, ErrorCode::invalid_argument, "family => 'gamma' did not converge in 1 iterations",
+                   "Give a penalty.");
+    options.penalty = 0.1;
+    QuietContext context;
+    EXPECT_GT(fit_rows(rows, options, context).model.statistics.r_squared.value_or(0), 0);
+}
+
+// The deviance of rows that are met to the last digits is no rounding, by which steps would be judged.
+TEST(LinearLimits, LargeTargetsThatAreMetConverge) {
+    QuietContext context;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (const Family family : {Family::poisson, Family::gamma})
+            for (const double size : {1.0, 5.0, 10.0, 13.0})
+                for (const bool is_rounded : {false, true}) {
+                    PlainRows rows = plain_rows({}, {{"x", {}}, {"z", {}}});
+                    for (uint64_t i = 0; i < 200; i++) {
+                        const double x = mixed(i, seed), z = mixed(i, seed + 100), y = std::exp(size * (x + 1) + z / 2);
+                        rows.features[0].values.push_back(x);
+                        rows.features[1].values.push_back(z);
+                        rows.target.push_back(is_rounded ? std::ceil(y) : y);
+                    }
+                    const Model model = fit_rows(rows, options_of(family), context).model;
+                    if (is_rounded) continue;
+                    EXPECT_NEAR(model.columns[0].estimate, size, 1e-9 * size) << seed;
+                    EXPECT_NEAR(model.columns[1].estimate, 0.5, 1e-9) << seed;
+                    EXPECT_GE(model.statistics.deviance, 0) << seed;
+                    EXPECT_LT(model.statistics.deviance, 1e-9) << seed;
+                }
+}
+
+// No coefficients are worse than none.
+TEST(LinearLimits, RSquaredIsNotNegative) {
+    QuietContext context;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (const Family family : all_families) {
+            Options options = options_of(family);
+            options.penalty = 1e9;
+            options.l1_ratio = 1;
+            const Model model = fit_rows(random_rows(60, seed, family), options, context).model;
+            EXPECT_GE(model.statistics.r_squared.value_or(-1), 0) << seed;
+        }
+}
+
 TEST(LinearLimits, OneValue) {
     const auto rows = [](double y) { return plain_rows({y, y, y, y}, {{"x", {1, 2, 3, 4}}}); };
     expect_refused(rows(1), options_of(Family::binomial), ErrorCode::invalid_argument,
-                   "family => 'binomial' has no finite coefficients: the target is 1 in all rows");
+                   "family => 'binomial' has no finite coefficients: the target is 1 in all training rows");
     expect_refused(rows(0), options_of(Family::poisson), ErrorCode::invalid_argument,
-                   "family => 'poisson' has no finite coefficients: the target is 0 in all rows");
+                   "family => 'poisson' has no finite coefficients: the target is 0 in all training rows");
+    PlainRows labels = rows(0);
+    labels.labels = {"stays"};
+    expect_refused(labels, {}, ErrorCode::invalid_argument,
+                   "family => 'binomial' has no finite coefficients: the target is \"stays\" in all training rows");
     QuietContext context;
     for (const Family family : {Family::gaussian, Family::poisson, Family::gamma}) {
+        EXPECT_FALSE(fit_rows(rows(0.1), options_of(family), context).model.statistics.r_squared);
         const Model model = fit_rows(rows(2), options_of(family), context).model;
         EXPECT_NEAR(Predictor(model)(std::vector<double>{7}), 2, 1e-12);
         EXPECT_NEAR(model.columns[0].estimate, 0, 1e-12);
