@@ -277,9 +277,9 @@ size_t label_code(const std::vector<std::string>& labels, const std::string& lab
     return code_of_label(labels, label);
 }
 
-template <class Form, class Model>
+template <class Model>
 Datum sql_datum(const Model& model, const Arguments& arguments, RunContext& context) {
-    Form form;
+    SqlForm form;
     if (arguments.count() > 1) form.dialect = dialect_of(arguments.string(1, "dialect"));
     if (!arguments.is_null(2)) form.label = label_code(model.labels, arguments.string(2, "label"));
     return long_text_datum(to_sql(model, context, form), "the SQL of the model", context);
@@ -294,9 +294,8 @@ BTML_FUNCTION(btml_to_sql) {
     BackendContext context;
     StoredModel stored = read_model(arguments.datum(0, "model"), context);
     if (const auto* const linear_model = std::get_if<linear::Model>(&stored.model))
-        return sql_datum<linear::SqlForm>(*linear_model, arguments, context);
-    return sql_datum<SqlForm>(boosted_trees(stored, "to_sql", "btml.predict predicts with any model."), arguments,
-                              context);
+        return sql_datum(*linear_model, arguments, context);
+    return sql_datum(boosted_trees(stored, "to_sql", "btml.predict predicts with any model."), arguments, context);
 }
 
 namespace {

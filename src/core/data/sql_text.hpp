@@ -4,6 +4,7 @@
 #include "core/base/text_builder.hpp"
 #include "core/data/feature.hpp"
 
+#include <optional>
 #include <span>
 
 namespace btml {
@@ -11,6 +12,11 @@ namespace btml {
 // ansi is what the standard of 2023 has: CAST instead of ::, no collation, no NaN, infinity or seconds of a time.
 enum class SqlDialect : uint8_t { postgresql, ansi };
 inline constexpr const char* sql_dialect_names[] = {"postgresql", "ansi"};
+
+struct SqlForm {
+    SqlDialect dialect = SqlDialect::postgresql;
+    std::optional<size_t> label = {}; // whose probability it is; none: what the model predicts
+};
 
 class SqlText {
   public:

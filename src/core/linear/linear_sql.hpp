@@ -7,11 +7,6 @@
 
 namespace btml::linear {
 
-struct SqlForm {
-    SqlDialect dialect = SqlDialect::postgresql;
-    std::optional<size_t> label = {}; // whose probability it is; none: the second one's
-};
-
 // Returns SQL of type double precision that equals predict() on every row whose numbers are finite, NULL and unseen
 // categories included: the linear predictor bit for bit, within the link, whose exponential function is SQL's. Error
 // not_supported naming the feature that the dialect has no number for.

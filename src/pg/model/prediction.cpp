@@ -4,6 +4,8 @@
 #include "pg/values/arguments.hpp"
 #include "pg/values/result.hpp"
 
+#include <array>
+
 namespace btml::pg {
 
 namespace {
@@ -21,16 +23,18 @@ boosting::Predictor& single_score(CachedModel& cached, const char* function, con
     refuse_several_scores(function, instead);
 }
 
-// Returns the probabilities of the labels, in their order.
-std::vector<double> probabilities(CachedModel& cached, const char* function) {
+void require_labels(CachedModel& cached, const char* function) {
     if (!cached.model->linear) trees_of(cached, function);
     if (cached.model->labels.empty()) refuse_without_labels(function, "btml.predict predicts it.");
-    if (cached.model->linear) {
-        const double second = (*cached.model->linear)(cached.values);
-        return {1 - second, second};
-    }
-    const std::span<const double> found = cached.model->trees->probabilities(cached.values);
-    return {found.begin(), found.end()};
+}
+
+// Returns the probabilities of the labels, in their order; of_two: room for those of a linear model.
+std::span<const double> probabilities(CachedModel& cached, const char* function, std::array<double, 2>& of_two) {
+    require_labels(cached, function);
+    if (!cached.model->linear) return cached.model->trees->probabilities(cached.values);
+    const double second = (*cached.model->linear)(cached.values);
+    of_two = {1 - second, second};
+    return of_two;
 }
 
 Datum predict(FunctionCallInfo, CachedModel& cached) {
@@ -75,17 +79,25 @@ Datum predict_leaf(FunctionCallInfo, CachedModel& cached) {
 
 // The first of the likeliest.
 Datum predict_class(FunctionCallInfo, CachedModel& cached) {
-    const std::vector<double> found = probabilities(cached, "predict_class");
-    const auto likeliest = std::max_element(found.begin(), found.end()) - found.begin();
+    require_labels(cached, "predict_class");
+    std::array<double, 1> of_linear{};
+    if (cached.model->linear) of_linear = {cached.model->linear->score(cached.values)};
+    const std::span<const double> scores =
+        cached.model->linear ? std::span<const double>(of_linear) : cached.model->trees->scores(cached.values);
+    const auto likeliest = cached.model->labels.size() == 2 && scores.size() == 1
+                               ? scores[0] > 0
+                               : std::max_element(scores.begin(), scores.end()) - scores.begin();
     return text_datum(cached.model->labels[static_cast<size_t>(likeliest)]);
 }
 
 Datum predict_probabilities(FunctionCallInfo, CachedModel& cached) {
-    return number_array(probabilities(cached, "predict_probabilities"));
+    std::array<double, 2> of_two;
+    return number_array(probabilities(cached, "predict_probabilities", of_two));
 }
 
 Datum predict_probability(FunctionCallInfo fcinfo, CachedModel& cached) {
-    const std::vector<double> found = probabilities(cached, "predict_probability");
+    std::array<double, 2> of_two;
+    const std::span<const double> found = probabilities(cached, "predict_probability", of_two);
     const std::string_view label = pg_call([=] { return bytes_of(PG_GETARG_DATUM(2), TEXTOID); });
     return Float8GetDatum(found[cached.code_of_label(label)]);
 }

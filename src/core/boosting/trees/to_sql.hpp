@@ -7,17 +7,12 @@
 
 namespace btml::boosting {
 
-struct SqlForm {
-    SqlDialect dialect = SqlDialect::postgresql;
-    std::optional<size_t> label = {}; // whose probability it is; none: the prediction, of multiclass an array of all
-};
-
-// SQL of type double precision that equals predict() on every row, NULL, NaN and unseen categories included: base +
-// offset + CASE … END + …, the scores bit for bit, within the link of the objective, whose exponential function is
-// SQL's. Columns are quoted identifiers that are cast to numbers (dates and times to seconds since 1970, categories to
-// text). The probabilities of multiclass are a subquery. Both take time in proportion to the text. Error not_supported
-// naming the feature that the dialect has no expression for. An imported model's NaN is NULL, which ANSI SQL lacks;
-// where it sums floats, so does the SQL, as type real.
+// SQL of type double precision, of multiclass without a label an array of all probabilities, that equals predict() on
+// every row, NULL, NaN and unseen categories included: base + offset + CASE … END + …, the scores bit for bit, within
+// the link of the objective, whose exponential function is SQL's. Columns are quoted identifiers that are cast to
+// numbers (dates and times to seconds since 1970, categories to text). The probabilities of multiclass are a subquery.
+// Both take time in proportion to the text. Error not_supported naming the feature that the dialect has no expression
+// for. An imported model's NaN is NULL, which ANSI SQL lacks; where it sums floats, so does the SQL, as type real.
 Buffer<char> to_sql(const Model& model, RunContext& context, const SqlForm& form = {});
 
 } // namespace btml::boosting
