@@ -153,6 +153,26 @@ std::string Model::name_of(const Column& column) const {
            "\" = " + (column.kind == ColumnKind::missing ? "NULL" : '"' + feature.categories[column.category] + '"');
 }
 
+std::vector<FeatureTerms> terms_of(const Model& model) {
+    std::vector<FeatureTerms> terms(model.features.size());
+    for (const Column& column : model.columns) {
+        if (column.state != ColumnState::kept) continue;
+        FeatureTerms& of = terms[column.feature];
+        if (column.kind == ColumnKind::number) {
+            of.number = &column;
+            continue;
+        }
+        of.mean += column.estimate * column.mean;
+        if (column.kind == ColumnKind::missing) {
+            of.missing = &column;
+            continue;
+        }
+        of.categories.resize(model.features[column.feature].categories.size());
+        of.categories[column.category] = &column;
+    }
+    return terms;
+}
+
 double Model::test_degrees_of_freedom() const {
     if (!has_dispersion()) return std::numeric_limits<double>::infinity();
     return statistics.groups > 0 ? static_cast<double>(statistics.groups - 1) : statistics.degrees_of_freedom;

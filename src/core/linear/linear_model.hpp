@@ -65,6 +65,21 @@ struct Model : Provenance {
     std::string name_of(const Column& column) const;
 };
 
+// What a feature adds to the linear predictor: columns that were dropped add nothing and are not here.
+struct FeatureTerms {
+    const Column* number = nullptr;
+    const Column* missing = nullptr;
+    std::vector<const Column*> categories = {}; // by their codes; null where there is none; empty without any
+    double mean = 0;                            // of what zeros and ones add
+
+    // Returns what zeros and ones add where none is 1, over what they add on average.
+    double otherwise() const { return 0 - mean; } // is no −0
+    bool is_empty() const { return !number && !missing && categories.empty(); }
+};
+
+// Returns one for each feature. They point into the model.
+std::vector<FeatureTerms> terms_of(const Model& model);
+
 void encode(const Model& model, Writer& writer);
 // Checks every number once: error corrupt_model.
 Model decode(Reader& reader);

@@ -9,38 +9,23 @@
 
 namespace btml::linear {
 
-Predictor::Predictor(const Model& model) : model_(model), terms_(model.features.size()) {
-    for (size_t c = 0; c < model.columns.size(); c++) {
-        const Column& column = model.columns[c];
-        Terms& terms = terms_[column.feature];
-        if (column.state == ColumnState::kept) kept_.push_back(c);
-        if (column.kind == ColumnKind::number) {
-            terms.number = &column;
-            continue;
-        }
-        terms.mean += column.estimate * column.mean;
-        if (column.kind == ColumnKind::missing) {
-            terms.missing = &column;
-            continue;
-        }
-        terms.categories.resize(model.features[column.feature].categories.size());
-        terms.categories[column.category] = &column;
-    }
+Predictor::Predictor(const Model& model) : model_(model), terms_(terms_of(model)) {
+    for (size_t c = 0; c < model.columns.size(); c++)
+        if (model.columns[c].state == ColumnState::kept) kept_.push_back(c);
     point_.resize(kept_.size() + 1);
 }
 
 // Returns the column of zeros and ones that is 1 where the feature has this value.
-const Column* Predictor::one_of(const Terms& terms, double value) const {
+const Column* Predictor::one_of(const FeatureTerms& terms, double value) const {
     if (is_null(value)) return terms.missing;
     if (!(value >= 0 && value < static_cast<double>(terms.categories.size()))) return nullptr;
     return terms.categories[static_cast<size_t>(value)];
 }
 
-double Predictor::contribution(const Terms& terms, double value) const {
-    double sum = 0 - terms.mean; // is no −0
+double Predictor::contribution(const FeatureTerms& terms, double value) const {
+    double sum = terms.otherwise();
     if (const Column* const one = one_of(terms, value)) sum += one->estimate;
-    if (terms.number && terms.number->state == ColumnState::kept && !is_null(value))
-        sum += terms.number->estimate * (value - terms.number->mean);
+    if (terms.number && !is_null(value)) sum += terms.number->estimate * (value - terms.number->mean);
     return sum;
 }
 

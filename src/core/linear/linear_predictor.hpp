@@ -38,22 +38,14 @@ class Predictor {
     Interval observation_interval(std::span<const double> features, double confidence);
 
   private:
-    // What a feature adds: the columns are null where there are none.
-    struct Terms {
-        const Column* number = nullptr;
-        const Column* missing = nullptr;
-        std::vector<const Column*> categories = {}; // by their codes
-        double mean = 0;                            // of what zeros and ones add
-    };
-
-    const Column* one_of(const Terms& terms, double value) const;
-    double contribution(const Terms& terms, double value) const;
+    const Column* one_of(const FeatureTerms& terms, double value) const;
+    double contribution(const FeatureTerms& terms, double value) const;
     void place(std::span<const double> features);
 
     const Model& model_;
-    std::vector<Terms> terms_;  // by feature
-    std::vector<double> point_; // 1, then the kept columns, less their means and over their scales
-    std::vector<size_t> kept_;  // numbers of the columns that were kept
+    const std::vector<FeatureTerms> terms_; // by feature
+    std::vector<double> point_;             // 1, then the kept columns, less their means and over their scales
+    std::vector<size_t> kept_;              // numbers of the columns that were kept
 };
 
 } // namespace btml::linear
