@@ -36,14 +36,14 @@ Buffer<double> squared_slopes(Model& model, const Likelihood& likelihood, std::s
     const double left = model.statistics.degrees_of_freedom;
     double factor = rows / left;
     Buffer<double> squares(likelihood.context().memory(), what_covariance);
-    if (likelihood.design().dataset().divider) {
+    if (likelihood.divider()) {
         squares = likelihood.clustered(coefficients, model.statistics.groups);
         const auto groups = static_cast<double>(model.statistics.groups);
         if (groups < 2)
-            throw Error(ErrorCode::invalid_argument,
-                        format("group_by \"%s\" has one value in the training rows",
-                               likelihood.design().dataset().divider->name.c_str()),
-                        "Robust errors by group need two groups at least.");
+            throw Error(
+                ErrorCode::invalid_argument,
+                format("group_by \"%s\" has one value in the training rows", likelihood.divider()->name.c_str()),
+                "Robust errors by group need two groups at least.");
         factor = groups / (groups - 1) * (rows - 1) / left;
     } else {
         squares = std::move(likelihood.at(coefficients, Curvature::squared_slopes).matrix);
@@ -87,13 +87,13 @@ double root(double variance) {
 }
 
 // Stores it for predictions: categories are taken from their means as other columns are.
-void store_covariance(Model& model, const Design& design, const Buffer<double>& covariance) {
-    const size_t size = design.size();
+void store_covariance(Model& model, const Columns& columns, const Buffer<double>& covariance) {
+    const size_t size = columns.size();
     std::vector<double> factors(size);
     factors[0] = 1;
-    for (size_t place = design.dense(); place < size; place++) factors[place] = design.column_at(place).mean;
+    for (size_t place = columns.dense(); place < size; place++) factors[place] = columns.at(place).mean;
     const std::vector<double> with = covariance_with(covariance, factors);
-    const std::vector<size_t> order = design.in_order();
+    const std::vector<size_t> order = columns.in_order();
     for (size_t i = 0; i < size; i++)
         for (size_t j = 0; j <= i; j++)
             model.covariance.push_back(i == 0   ? dot(with, factors)
@@ -105,18 +105,18 @@ void store_covariance(Model& model, const Design& design, const Buffer<double>& 
 
 void fill_errors(Model& model, const Likelihood& likelihood, std::span<const double> coefficients,
                  Buffer<double> matrix) {
-    const Design& design = likelihood.design();
+    const Columns& columns = likelihood.columns();
     const size_t size = coefficients.size();
     const Buffer<double> covariance = covariance_of(model, likelihood, coefficients, std::move(matrix));
     std::vector<double> factors(size); // of the intercept
     factors[0] = 1;
     for (size_t place = 1; place < size; place++) {
-        const Column& column = design.column_at(place);
-        model.columns[design.number_at(place)].std_error = root(covariance[place * size + place]) / column.scale;
-        if (place < design.dense()) factors[place] = -column.mean / column.scale;
+        const Column& column = columns.at(place);
+        model.columns[columns.number_at(place)].std_error = root(covariance[place * size + place]) / column.scale;
+        if (place < columns.dense()) factors[place] = -column.mean / column.scale;
     }
     model.intercept_error = root(dot(covariance_with(covariance, factors), factors));
-    if (size <= Model::max_covariance_columns) store_covariance(model, design, covariance);
+    if (size <= Model::max_covariance_columns) store_covariance(model, columns, covariance);
 }
 
 } // namespace btml::linear

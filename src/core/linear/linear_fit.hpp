@@ -21,9 +21,6 @@ class NoCoefficients : public Error {
         : Error(ErrorCode::invalid_argument, std::move(message), std::move(detail), std::move(hint)) {}
 };
 
-// The columns that a design may have at most.
-inline constexpr size_t max_columns = 10'000;
-
 // Fills in all of the model but target, strategy and the rows skipped, which the caller knows. The dataset is consumed.
 // The same dataset up to the order of its rows gives the same model to the last bit, whatever context.threads() is.
 //

@@ -1,0 +1,31 @@
+// Sums over the rows of a join, one after the other.
+#pragma once
+
+#include "core/linear/design.hpp"
+#include "core/linear/likelihood.hpp"
+
+namespace btml::linear {
+
+class RowLikelihood : public Likelihood {
+  public:
+    // Keeps references to the design and what comes last. family: not automatic.
+    RowLikelihood(Design& design, Family family, ThreadTeam& team, RunContext& context)
+        : Likelihood(family, team, context), design_(design) {}
+
+    const Columns& columns() const override { return design_.columns(); }
+    void drop(const std::vector<size_t>& places) override { design_.drop(places); }
+    TargetSums targets() const override;
+    LikelihoodSums at(std::span<const double> coefficients, Curvature curvature) const override;
+    double held_out(std::span<const double> coefficients) const override;
+    Buffer<double> clustered(std::span<const double> coefficients, uint64_t& groups) const override;
+    const FeatureColumn* divider() const override {
+        return design_.dataset().divider ? &*design_.dataset().divider : nullptr;
+    }
+
+  private:
+    LikelihoodSums sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin, uint64_t end) const;
+
+    Design& design_;
+};
+
+} // namespace btml::linear
