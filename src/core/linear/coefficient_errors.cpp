@@ -30,40 +30,26 @@ Buffer<double> inverse_of(Buffer<double> matrix, size_t size, const Likelihood& 
     return inverse;
 }
 
-// Returns the sum of squares of the rows' slopes, or of the groups', with the factor of small samples.
-Buffer<double> squared_slopes(Model& model, const Likelihood& likelihood, std::span<const double> coefficients) {
-    const auto rows = static_cast<double>(model.rows);
+// Returns what makes up for small samples in robust errors.
+double small_sample_factor(const Model& model) {
+    const auto rows = static_cast<double>(model.rows), groups = static_cast<double>(model.statistics.groups);
     const double left = model.statistics.degrees_of_freedom;
-    double factor = rows / left;
-    Buffer<double> squares(likelihood.context().memory(), what_covariance);
-    if (likelihood.divider()) {
-        squares = likelihood.clustered(coefficients, model.statistics.groups);
-        const auto groups = static_cast<double>(model.statistics.groups);
-        if (groups < 2)
-            throw Error(
-                ErrorCode::invalid_argument,
-                format("group_by \"%s\" has one value in the training rows", likelihood.divider()->name.c_str()),
-                "Robust errors by group need two groups at least.");
-        factor = groups / (groups - 1) * (rows - 1) / left;
-    } else {
-        squares = std::move(likelihood.at(coefficients, Curvature::squared_slopes).matrix);
-    }
-    for (double& number : squares) number *= factor;
-    algebra::mirror_lower(squares.data(), coefficients.size());
-    return squares;
+    return groups > 0 ? groups / (groups - 1) * (rows - 1) / left : rows / left;
 }
 
 // Returns the covariance of coefficients by their places.
-Buffer<double> covariance_of(Model& model, const Likelihood& likelihood, std::span<const double> coefficients,
-                             Buffer<double> matrix) {
-    const size_t size = coefficients.size();
+Buffer<double> covariance_of(const Model& model, const Likelihood& likelihood, Buffer<double> matrix,
+                             std::optional<Buffer<double>> squares) {
+    const size_t size = likelihood.columns().size();
     Buffer<double> inverse = inverse_of(std::move(matrix), size, likelihood);
-    if (model.options.std_error == StdError::model) {
+    if (!squares) {
         for (double& number : inverse) number *= *model.statistics.dispersion;
         return inverse;
     }
-    const Buffer<double> squares = squared_slopes(model, likelihood, coefficients);
-    const Buffer<double> half = negative_product(inverse, squares, size, likelihood.team(), likelihood.context());
+    const double factor = small_sample_factor(model);
+    for (double& number : *squares) number *= factor;
+    algebra::mirror_lower(squares->data(), size);
+    const Buffer<double> half = negative_product(inverse, *squares, size, likelihood.team(), likelihood.context());
     return negative_product(half, inverse, size, likelihood.team(), likelihood.context());
 }
 
@@ -103,11 +89,11 @@ void store_covariance(Model& model, const Columns& columns, const Buffer<double>
 
 } // namespace
 
-void fill_errors(Model& model, const Likelihood& likelihood, std::span<const double> coefficients,
-                 Buffer<double> matrix) {
+void fill_errors(Model& model, const Likelihood& likelihood, Buffer<double> matrix,
+                 std::optional<Buffer<double>> squares) {
     const Columns& columns = likelihood.columns();
-    const size_t size = coefficients.size();
-    const Buffer<double> covariance = covariance_of(model, likelihood, coefficients, std::move(matrix));
+    const size_t size = columns.size();
+    const Buffer<double> covariance = covariance_of(model, likelihood, std::move(matrix), std::move(squares));
     std::vector<double> factors(size); // of the intercept
     factors[0] = 1;
     for (size_t place = 1; place < size; place++) {

@@ -126,8 +126,12 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
         missing_[feature] += is_missing ? repeats(row) : 0;
         weights[is_missing ? count : code] += weight(row);
     });
-    const auto most = std::max_element(weights.begin(), weights.end() - 1);
-    const auto reference = static_cast<uint32_t>(most - weights.begin());
+    // What rounding may tell apart weighs the same.
+    static constexpr double rounding = 1e-9;
+    const double most = count > 0 ? *std::max_element(weights.begin(), weights.end() - 1) : 0;
+    const auto is_most = [&](double each) { return each >= most * (1 - rounding); };
+    const auto reference =
+        static_cast<uint32_t>(std::find_if(weights.begin(), weights.end() - 1, is_most) - weights.begin());
     references_[feature] = reference < count ? reference : 0;
     const auto add = [&](ColumnKind kind, uint32_t code, double weight) {
         columns.push_back({static_cast<uint32_t>(feature), kind, code, ColumnState::kept, weight / weight_});
@@ -135,7 +139,7 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     for (uint32_t code = 0; code < count; code++)
         if (code != reference && weights[code] > 0) add(ColumnKind::category, code, weights[code]);
     if (missing_[feature] > 0) add(ColumnKind::missing, 0, weights[count]);
-    const bool has_reference = count > 0 && *most > 0;
+    const bool has_reference = most > 0;
     if (has_reference && !columns.empty()) return;
     // All rows are alike, and the one column says so.
     if (has_reference) add(ColumnKind::category, reference, weight_);

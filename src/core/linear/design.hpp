@@ -17,6 +17,7 @@ class Design {
     const Dataset& dataset() const { return rows_.dataset; }
     double target(uint64_t row) const { return dataset().target[dataset().target_ids()[row]]; }
     double weight(uint64_t row) const { return dataset().weight_of(row); }
+    uint64_t repeats(uint64_t row) const { return rows_.repeats.empty() ? 1 : rows_.repeats[row]; }
 
     const Columns& columns() const { return columns_; }
     const std::vector<uint32_t>& references() const { return references_; } // as in Model
@@ -36,7 +37,6 @@ class Design {
         std::vector<uint32_t> places; // by category; the last is that of NULL
     };
 
-    uint64_t repeats(uint64_t row) const { return rows_.repeats.empty() ? 1 : rows_.repeats[row]; }
     Columns find_columns(ThreadTeam& team, RunContext& context);
     void find_number(size_t feature, Column& number, Column& missing, RunContext& context);
     void find_categories(size_t feature, std::vector<Column>& columns, RunContext& context);

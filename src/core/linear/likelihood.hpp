@@ -12,7 +12,7 @@
 namespace btml::linear {
 
 // Says which weights rows have in the matrix Σ weight·zz', z being a row of the design.
-enum class Curvature { none, observed, expected, squared_slopes };
+enum class Curvature { none, observed, expected };
 
 struct LikelihoodSums {
     Buffer<double> slopes; // Σ slope·z, by place
@@ -48,10 +48,6 @@ class Likelihood {
     virtual LikelihoodSums at(std::span<const double> coefficients, Curvature curvature) const = 0;
     // Returns the mean deviance of the rows that are held out.
     virtual double held_out(std::span<const double> coefficients) const = 0;
-    // Returns Σ over groups of ss', s being Σ slope·z over a group's rows, and counts groups; its lower triangle.
-    virtual Buffer<double> clustered(std::span<const double> coefficients, uint64_t& groups) const = 0;
-    // Returns the column of the groups, null where there is none.
-    virtual const FeatureColumn* divider() const = 0;
 
     Family family() const { return family_; }
     ThreadTeam& team() const { return team_; }

@@ -1,11 +1,13 @@
 #include "core/linear/linear_fit.hpp"
 
 #include "core/linear/coefficient_errors.hpp"
+#include "core/linear/join_likelihood.hpp"
 #include "core/linear/newton_step.hpp"
 #include "core/linear/row_likelihood.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace btml::linear {
 
@@ -286,15 +288,30 @@ void warn_of_dropped(const Model& model, std::vector<std::string>& warnings) {
     }
 }
 
+// Returns what robust errors need beside the curvature, at the coefficients; nothing for others.
+using SquaresOf = std::function<std::optional<Buffer<double>>(std::span<const double> coefficients)>;
+
 // Fills in what follows from the likelihood.
-void fit_to(Likelihood& likelihood, Model& model) {
+void fit_to(Likelihood& likelihood, const SquaresOf& squares_of, Model& model) {
     Fitter fitter(likelihood, model);
     fitter.run();
     model.statistics = fitter.statistics();
     fill_columns(model, likelihood.columns(), fitter.coefficients());
     check_finite_model(model);
-    if (model.has_errors()) fill_errors(model, likelihood, fitter.coefficients(), std::move(fitter.sums().matrix));
+    if (model.has_errors())
+        fill_errors(model, likelihood, std::move(fitter.sums().matrix), squares_of(fitter.coefficients()));
     if (model.holdout_rows > 0) model.statistics.holdout_deviance = likelihood.held_out(fitter.coefficients());
+}
+
+std::optional<Buffer<double>> squared_slopes(const RowLikelihood& likelihood, std::span<const double> coefficients,
+                                             Model& model) {
+    if (model.options.std_error == StdError::model) return {};
+    Buffer<double> squares = likelihood.squared_slopes(coefficients, model.statistics.groups);
+    if (const FeatureColumn* const divider = likelihood.divider(); divider && model.statistics.groups < 2)
+        throw Error(ErrorCode::invalid_argument,
+                    format("group_by \"%s\" has one value in the training rows", divider->name.c_str()),
+                    "Robust errors by group need two groups at least.");
+    return squares;
 }
 
 double& begin_phase(const char* name, FitResult& result, RunContext& context) {
@@ -302,16 +319,22 @@ double& begin_phase(const char* name, FitResult& result, RunContext& context) {
     return result.timings.emplace_back(Timing{name, 0}).seconds;
 }
 
+// Begins a model of what options and labels say.
+FitResult begin_model(const Options& options, const std::vector<std::string>& labels) {
+    options.validate();
+    FitResult result;
+    result.model.options = options;
+    result.model.options.family = family_of(labels, options);
+    result.model.labels = labels;
+    return result;
+}
+
 } // namespace
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    options.validate();
     if (dataset.features.empty()) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
-    FitResult result;
+    FitResult result = begin_model(options, dataset.labels);
     Model& model = result.model;
-    model.options = options;
-    model.options.family = family_of(dataset.labels, options);
-    model.labels = dataset.labels;
     ThreadTeam team(context);
     OrderedRows rows = [&] {
         const Stopwatch watch(begin_phase("sorting rows", result, context));
@@ -325,7 +348,29 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     model.references = design.references();
     model.missing = design.missing();
     RowLikelihood likelihood(design, model.options.family, team, context);
-    fit_to(likelihood, model);
+    const auto squares_of = [&](std::span<const double> at) { return squared_slopes(likelihood, at, model); };
+    fit_to(likelihood, squares_of, model);
+    warn_of_dropped(model, result.warnings);
+    return result;
+}
+
+FitResult fit_factorised(relational::Join join, const relational::DatasetPlan& plan, const Options& options,
+                         RunContext& context) {
+    FitResult result = begin_model(options, plan.labels);
+    Model& model = result.model;
+    ThreadTeam team(context);
+    const auto likelihood = [&] {
+        const Stopwatch watch(begin_phase("grouping rows", result, context));
+        return std::make_unique<JoinLikelihood>(std::move(join), plan, team, context);
+    }();
+    const Stopwatch watch(begin_phase("fitting", result, context));
+    model.features = likelihood->features();
+    model.references = likelihood->references();
+    model.missing = likelihood->missing();
+    model.holdout_rows = likelihood->held_rows();
+    model.rows = likelihood->targets().rows;
+    fit_to(
+        *likelihood, [](std::span<const double>) { return std::nullopt; }, model);
     warn_of_dropped(model, result.warnings);
     return result;
 }

@@ -19,4 +19,7 @@ struct OrderedRows {
 // check_weight.
 OrderedRows order_rows(Dataset dataset, ThreadTeam& team, RunContext& context);
 
+// Error out_of_range for a number that is not finite or 1e150 or more in magnitude.
+void check_feature(double number, const std::string& name);
+
 } // namespace btml::linear

@@ -11,6 +11,19 @@ namespace btml::linear {
 
 inline constexpr size_t block_rows = algebra::block_side;
 
+// Takes products of columns from the lower triangle of the first rows of a matrix, whose rows are `size` numbers apart.
+// Both have so many rows of so many columns, each block_rows numbers after the one before it.
+inline void subtract_products(const double* weighted, const double* values, size_t columns, size_t rows, double* matrix,
+                              size_t size, RunContext& context) {
+    const algebra::Blocks left(weighted, columns, rows, block_rows), right(values, columns, rows, block_rows),
+        sums(matrix, columns, columns, size);
+    for (size_t j = 0; j < algebra::blocks_of(columns); j++)
+        for (size_t k = 0; k <= j; k++) {
+            algebra::subtract_product_of_rows(left(j, 0), right(k, 0), sums(j, k));
+            context.worked(1 + rows * left(j, 0).rows * right(k, 0).rows / 64);
+        }
+}
+
 // Rows of a design, with what they are worth at the coefficients at hand.
 class RowBlock {
   public:
@@ -55,9 +68,7 @@ class RowBlock {
             sums.pearson += weight * terms.pearson;
             sums.largest = std::max(sums.largest, std::fabs(scores_[i]));
             slopes_[i] = weight * terms.slope;
-            weights_[i] = curvature == Curvature::squared_slopes ? slopes_[i] * slopes_[i]
-                          : curvature == Curvature::expected     ? weight * terms.expected
-                                                                 : weight * terms.curvature;
+            weights_[i] = weight * (curvature == Curvature::expected ? terms.expected : terms.curvature);
         }
     }
 
@@ -79,6 +90,10 @@ class RowBlock {
                 if (place > 0) to[place] += slopes_[i];
     }
     double slope(size_t i) const { return slopes_[i]; }
+    // Makes the weights in a matrix those of squared slopes.
+    void square_slopes() {
+        for (size_t i = 0; i < count_; i++) weights_[i] = slopes_[i] * slopes_[i];
+    }
     // Adds a row of the design, times a weight.
     void add_row(size_t i, double weight, double* to) const {
         for (size_t d = 0; d < dense_; d++) to[d] += weight * column(d)[i];
@@ -91,13 +106,7 @@ class RowBlock {
     void add_matrix(double* matrix, size_t size, RunContext& context) {
         for (size_t d = 0; d < dense_; d++)
             for (size_t i = 0; i < count_; i++) weighted_[d * block_rows + i] = -weights_[i] * column(d)[i];
-        const algebra::Blocks left(weighted_.data(), dense_, count_, block_rows),
-            right(values_.data(), dense_, count_, block_rows), sums(matrix, dense_, dense_, size);
-        for (size_t j = 0; j < algebra::blocks_of(dense_); j++)
-            for (size_t k = 0; k <= j; k++) {
-                algebra::subtract_product_of_rows(left(j, 0), right(k, 0), sums(j, k));
-                context.worked(1 + count_ * left(j, 0).rows * right(k, 0).rows / 64);
-            }
+        subtract_products(weighted_.data(), values_.data(), dense_, count_, matrix, size, context);
         for (size_t i = 0; i < count_; i++) add_categories(i, matrix, size);
     }
 

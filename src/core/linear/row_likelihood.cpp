@@ -43,8 +43,8 @@ TargetSums RowLikelihood::targets() const {
 }
 
 LikelihoodSums RowLikelihood::sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin,
-                                   uint64_t end) const {
-    const bool has_matrix = curvature != Curvature::none;
+                                   uint64_t end, bool has_squared_slopes) const {
+    const bool has_matrix = curvature != Curvature::none || has_squared_slopes;
     const size_t size = columns().size();
     const uint64_t units = 1 + size / 8;
     return sums_in_lanes(begin, end, size, has_matrix, team(), context(),
@@ -56,6 +56,7 @@ LikelihoodSums RowLikelihood::sums(std::span<const double> coefficients, Curvatu
                                      rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums);
                                  });
                                  rows.add_slopes(sums.slopes.data());
+                                 if (has_squared_slopes) rows.square_slopes();
                                  if (has_matrix) rows.add_matrix(sums.matrix.data(), size, own);
                                  own.worked(rows.count() * units);
                              }
@@ -71,6 +72,11 @@ double RowLikelihood::held_out(std::span<const double> coefficients) const {
     const uint64_t first = design_.training();
     context().for_each(design_.rows() - first, 1, [&](uint64_t i) { weight += design_.weight(first + i); });
     return sums(coefficients, Curvature::none, first, design_.rows()).deviance / weight;
+}
+
+Buffer<double> RowLikelihood::squared_slopes(std::span<const double> coefficients, uint64_t& groups) const {
+    if (design_.dataset().divider) return clustered(coefficients, groups);
+    return std::move(sums(coefficients, Curvature::none, 0, design_.training(), true).matrix);
 }
 
 Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, uint64_t& groups) const {
