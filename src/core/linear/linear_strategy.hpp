@@ -11,7 +11,7 @@ struct StrategyChoice {
     std::string reason; // for people
 };
 
-// Factorises where that is far faster, or where the rows do not fit into memory, and only what can be: a gaussian with
+// Factorises where that is faster, or where the rows do not fit into memory, and only what can be: a gaussian with
 // errors of the model. options: the family is not automatic.
 StrategyChoice choose_strategy(const relational::Join& join, const relational::DatasetPlan& plan,
                                const Options& options, RunContext& context);
