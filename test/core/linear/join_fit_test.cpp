@@ -32,11 +32,16 @@ class JoinTraining {
     // shuffle: of the tables' rows and of the numbers of keys; 0: none.
     FitResult fit(bool factorised, RunContext& context, uint64_t shuffle = 0) const {
         DatasetPlan plan;
-        Join join = columnar(shuffle == 0 ? plain_ : shuffled(shuffle), context);
-        add_columns(join, plan, context);
+        Join join = make_join(plan, context, shuffle);
         if (factorised) return fit_factorised(std::move(join), plan, options(), context);
         relational::JoinRows rows = enumerate(join, context);
         return linear::fit(make_dataset(std::move(join), std::move(rows), plan, context), options(), context);
+    }
+
+    Join make_join(DatasetPlan& plan, RunContext& context, uint64_t shuffle = 0) const {
+        Join join = columnar(shuffle == 0 ? plain_ : shuffled(shuffle), context);
+        add_columns(join, plan, context);
+        return join;
     }
 
   private:
@@ -235,6 +240,74 @@ TEST(JoinFit, RowOrderKeysAndThreadsChangeNothing) {
             EXPECT_TRUE(bytes_of(again) == bytes_of(model)) << seed << ", " << threads << " threads";
         }
     }
+}
+
+// Two tables of so many rows, and as many keys.
+Join two_tables(uint64_t rows, uint64_t keys, DatasetPlan& plan, RunContext& context) {
+    std::vector<relational::Table> tables(2);
+    for (int t = 0; t < 2; t++) {
+        relational::Table& table = tables[static_cast<size_t>(t)];
+        table.name = format("t%d", t);
+        table.rows = rows;
+        table.keys.push_back({0, Buffer<Key>(context.memory(), "a test")});
+        table.columns.push_back({"x",
+                                 DataColumn::Kind::number,
+                                 Buffer<double>(context.memory(), "a test"),
+                                 Buffer<uint32_t>(context.memory(), "a test"),
+                                 {}});
+        for (uint64_t row = 0; row < rows; row++) {
+            table.keys[0].values.push_back(static_cast<Key>(row % keys));
+            table.columns[0].numbers.push_back(random_unit(1, static_cast<uint64_t>(t), row));
+        }
+    }
+    plan.target = {0, 0};
+    plan.features = {{{1, 0}, "double precision"}};
+    return Join(std::move(tables), {}, context);
+}
+
+TEST(LinearStrategy, GoesByTheCheaper) {
+    QuietContext context;
+    DatasetPlan plan;
+    const Join many = two_tables(10'000, 100, plan, context), one = two_tables(10'000, 10'000, plan, context);
+    Options options = options_of(Family::gaussian);
+    EXPECT_TRUE(choose_strategy(many, plan, options, context).factorises);
+    EXPECT_EQ(choose_strategy(many, plan, options, context).reason, "the join has 1000000 rows, its tables have 20000");
+    EXPECT_FALSE(choose_strategy(one, plan, options, context).factorises);
+    for (const Family family : {Family::binomial, Family::poisson, Family::gamma})
+        EXPECT_FALSE(choose_strategy(many, plan, options_of(family), context).factorises);
+    options.std_error = StdError::robust;
+    EXPECT_FALSE(choose_strategy(many, plan, options, context).factorises);
+}
+
+TEST(LinearStrategy, TakesWhatFits) {
+    DatasetPlan plan;
+    QuietContext context;
+    const Join join = two_tables(3'000, 1'500, plan, context);
+    const Options options = options_of(Family::gaussian);
+    EXPECT_FALSE(choose_strategy(join, plan, options, context).factorises);
+    const Reservation others(context.memory(), "a test",
+                             context.memory().left() - enumeration_bytes(join, context) + 1);
+    EXPECT_TRUE(choose_strategy(join, plan, options, context).factorises);
+}
+
+TEST(JoinFit, MemoryIsBounded) {
+    int fitted = 0, refused = 0;
+    for (uint64_t limit = 400'000; limit < 4'000'000; limit += 100'000) {
+        QuietContext context(2, limit);
+        DatasetPlan plan;
+        try {
+            const FitResult result =
+                fit_factorised(two_tables(5'000, 40, plan, context), plan, options_of(Family::gaussian), context);
+            EXPECT_EQ(result.model.rows, 625'000U);
+            fitted++;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::memory_limit) << error.what();
+            refused++;
+        }
+        EXPECT_EQ(context.memory().used(), 0U) << limit;
+    }
+    EXPECT_GT(fitted, 5);
+    EXPECT_GT(refused, 0);
 }
 
 } // namespace
