@@ -37,10 +37,14 @@ const char* json_literal(const char* text) {
     return quote_literal_cstr(json.data);
 }
 
-// The column as a float8, as it would be read here.
+// The column as a float8, as it would be read here. How long arrays are is known when they are read.
 std::string number_expression(const Source::Column& column) {
     const std::string name = "s." + quoted(column.name);
     const NumberKind kind = column.number;
+    if (kind == NumberKind::none)
+        throw Error(
+            ErrorCode::not_supported, format("arrays, as in column \"%s\", cannot be shipped", column.name.c_str()), "",
+            format("Let the source output their elements as columns, as in \"%s\"[1] AS e1.", column.name.c_str()));
     if (kind == NumberKind::float8) return name;
     if (kind == NumberKind::boolean) return name + "::pg_catalog.int4::pg_catalog.float8";
     if (kind == NumberKind::numeric)
