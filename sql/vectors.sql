@@ -192,7 +192,17 @@ SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', order_by => 'e', holdo
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', features => '{e[1]}');
 SELECT btml.boost_fit('SELECT a, ARRAY[id::text] AS e, y FROM vectors', 'y');
 SELECT btml.boost_fit('SELECT a, point(a, a) AS e, y FROM vectors', 'y');
-SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', strategy => 'distributed');
+SELECT btml.boost_fit('SELECT a, e, y FROM casts', 'y', strategy => 'distributed');
+SET btml.memory_limit = '256kB';
+DO $$
+DECLARE detail text;
+BEGIN
+    PERFORM btml.boost_fit('SELECT array_fill(i::float8, ''{50}'') AS e, i AS y FROM generate_series(1, 3000) i', 'y');
+EXCEPTION WHEN out_of_memory THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+    RAISE NOTICE '%', detail;
+END $$;
+RESET btml.memory_limit;
 -- As categories, arrays are texts; all elements have the direction of their column.
 SELECT btml.feature_names(btml.boost_fit('SELECT a, n, y FROM vectors', 'y', categorical => '{n}', trees => 1));
 SELECT jsonb_path_query_array(btml.summary(btml.boost_fit('SELECT a, n, y FROM vectors', 'y', increasing => '{n}', trees => 1)),

@@ -7,8 +7,6 @@
 #include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
 
-#include <unordered_set>
-
 namespace btml::pg {
 
 using relational::ColumnRef;
@@ -35,11 +33,6 @@ bool is_label_target(const Source& source, int column, const TrainingRequest& re
 ArrayRule rule_of(const Source::Column& column) {
     const Oid type = column.type;
     return pg_call([=] { return array_rule(type, CurrentMemoryContext); });
-}
-
-// Says whether a feature that is no category is an array.
-bool is_vector(const Source::Column& column) {
-    return column.number == NumberKind::none;
 }
 
 void check_feature_type(const Source::Column& column, bool categorical) {
@@ -188,6 +181,7 @@ size_t place_of_feature(const Source& source, const Roles& roles, const std::str
 void assign_categories(const Source& source, const TrainingRequest& request, Roles& roles) {
     std::vector<bool>& categorical = roles.categorical;
     categorical.assign(roles.features.size(), false);
+    roles.arrays.assign(roles.features.size(), false);
     for (const std::string& name : request.categorical)
         categorical[place_of_feature(source, roles, name, "categorical")] = true;
     for (size_t i = 0; i < roles.features.size(); i++) {
@@ -195,6 +189,7 @@ void assign_categories(const Source& source, const TrainingRequest& request, Rol
         const Oid type = column.type;
         categorical[i] = categorical[i] || pg_call([=] { return is_categorical(type); });
         check_feature_type(column, categorical[i]);
+        roles.arrays[i] = !categorical[i] && column.number == NumberKind::none;
     }
 }
 
@@ -225,9 +220,9 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
     if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query])});
     if (roles.divider()) requests.push_back({*roles.divider(), roles.order_by ? ReadAs::number : ReadAs::category});
     for (size_t i = 0; i < roles.features.size(); i++)
-        requests.push_back({roles.features[i], roles.categorical[i]                             ? ReadAs::category
-                                               : is_vector(source.columns()[roles.features[i]]) ? ReadAs::vector
-                                                                                                : ReadAs::number});
+        requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category
+                                               : roles.arrays[i]    ? ReadAs::vector
+                                                                    : ReadAs::number});
     return requests;
 }
 
@@ -256,7 +251,7 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const LoadedS
     if (roles.divider()) plan.divider = feature(*roles.divider(), 0);
     for (size_t i = 0; i < roles.features.size(); i++) {
         const Source::Column& column = source.columns()[roles.features[i]];
-        if (!roles.categorical[i] && is_vector(column))
+        if (roles.arrays[i])
             add_elements(column, loaded.elements[next++], roles.directions[i], plan);
         else
             plan.features.push_back(feature(roles.features[i], roles.directions[i]));
@@ -266,25 +261,15 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const LoadedS
 
 // Error invalid_argument for a vector whose length no row tells.
 void require_lengths(const Source& source, const std::vector<ColumnRequest>& requests, const LoadedSource& loaded) {
-    for (size_t r = 0; r < requests.size(); r++) {
-        if (requests[r].as != ReadAs::vector || !loaded.elements[r].empty()) continue;
-        const std::string& name = source.columns()[requests[r].output].name;
-        throw Error(ErrorCode::invalid_argument, format("column \"%s\" is NULL in all rows", name.c_str()),
-                    "The length of its arrays is not known.", "Leave it out: exclude => '{" + name + "}'.");
-    }
+    for (size_t r = 0; r < requests.size(); r++)
+        if (requests[r].as == ReadAs::vector && loaded.elements[r].empty())
+            refuse_unknown_length(source.columns()[requests[r].output].name);
 }
 
-// Error duplicate_column where an element has the name of another column.
-void require_distinct_elements(const relational::Join& join, const DatasetPlan& plan, RunContext& context) {
-    std::unordered_set<std::string_view> names;
-    for (const relational::FeatureRef& feature : plan.features) {
-        context.worked(20);
-        const std::string& name = column_at(join, feature.place).name;
-        if (names.insert(name).second) continue;
-        throw Error(ErrorCode::duplicate_column, format("two features are called \"%s\"", name.c_str()),
-                    "One is a column of the source, the other an element of its arrays.",
-                    "Give the column another name, or leave it out: exclude => '{…}'.");
-    }
+std::vector<std::string_view> feature_names(const relational::Join& join, const DatasetPlan& plan) {
+    std::vector<std::string_view> names;
+    for (const relational::FeatureRef& feature : plan.features) names.push_back(column_at(join, feature.place).name);
+    return names;
 }
 
 // Rows without a target are not part of the training set; returns how many rows of the join that were.
@@ -351,6 +336,20 @@ Roles assign_roles(const TrainingRequest& request) {
     assign_categories(source, request, roles);
     assign_directions(source, request, roles);
     return roles;
+}
+
+void refuse_unknown_length(const std::string& column) {
+    throw Error(ErrorCode::invalid_argument, format("column \"%s\" is NULL in all rows", column.c_str()),
+                "The length of its arrays is not known.", "Leave it out: exclude => '{" + column + "}'.");
+}
+
+void require_distinct_features(std::vector<std::string_view> names) {
+    std::sort(names.begin(), names.end());
+    const auto found = std::adjacent_find(names.begin(), names.end());
+    if (found == names.end()) return;
+    throw Error(ErrorCode::duplicate_column, format("two features are called \"%s\"", std::string(*found).c_str()),
+                "One is a column of the source, the other an element of its arrays.",
+                "Give the column another name, or leave it out: exclude => '{…}'.");
 }
 
 static void check_one_divider(const TrainingRequest& request) {
@@ -428,7 +427,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
     require_lengths(source, requests, loaded);
-    require_distinct_elements(loaded.join, plan, context);
+    require_distinct_features(feature_names(loaded.join, plan));
     std::string repeats;
     const relational::Table& of_target = loaded.join.tables()[plan.target.table];
     if (rows > of_target.rows) {

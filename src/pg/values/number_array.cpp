@@ -99,23 +99,28 @@ int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& number
     return numbers_of(rule, converted(rule, value), numbers, column);
 }
 
+void check_vector(const ArrayShape& shape, size_t length, bool by_model, const NumberColumn& column) {
+    if (shape.dimensions > 1)
+        refuse_array(column, ErrorCode::wrong_type, format("an array of %d dimensions", shape.dimensions),
+                     "Take one slice of it.");
+    if (shape.dimensions == 0)
+        refuse_array(column, ErrorCode::invalid_argument, "an empty array", "NULL is for an array that is missing.");
+    if (shape.first != 1)
+        refuse_array(column, ErrorCode::invalid_argument,
+                     format("an array that begins at [%d], not at [1]", shape.first),
+                     format("Take it as \"%s\"[:], which begins at 1.", column.name));
+    if (length != 0 && shape.elements != length)
+        refuse_array(column, ErrorCode::invalid_argument,
+                     format("an array of length %zu, %s %zu", shape.elements,
+                            by_model ? "the model expects" : "another row has one of", length),
+                     by_model ? "" : "Leave such rows out with WHERE, or make the arrays alike.");
+}
+
 void read_vector(const ArrayRule& rule, Datum value, size_t length, bool by_model, std::vector<double>& numbers,
                  NumberColumn& column) {
     ArrayType* const array = converted(rule, value);
     const int dimensions = numbers_of(rule, array, numbers, column);
-    if (dimensions > 1)
-        refuse_array(column, ErrorCode::wrong_type, format("an array of %d dimensions", dimensions),
-                     "Take one slice of it.");
-    if (dimensions == 0)
-        refuse_array(column, ErrorCode::invalid_argument, "an empty array", "NULL is for an array that is missing.");
-    if (const int first = ARR_LBOUND(array)[0]; first != 1)
-        refuse_array(column, ErrorCode::invalid_argument, format("an array that begins at [%d], not at [1]", first),
-                     format("Take it as \"%s\"[:], which begins at 1.", column.name));
-    if (length != 0 && numbers.size() != length)
-        refuse_array(column, ErrorCode::invalid_argument,
-                     format("an array of length %zu, %s %zu", numbers.size(),
-                            by_model ? "the model expects" : "another row has one of", length),
-                     by_model ? "" : "Leave such rows out with WHERE, or make the arrays alike.");
+    check_vector({numbers.size(), dimensions, dimensions == 0 ? 1 : ARR_LBOUND(array)[0]}, length, by_model, column);
 }
 
 std::string array_type_name(const ArrayRule& rule) {

@@ -29,9 +29,17 @@ ArrayRule array_rule(Oid type, MemoryContext context);
 // than one are not read.
 int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers, NumberColumn& column);
 
-// Reads one array of a column whose arrays become features, as of read_numbers. length: what all of them have, 0 where
-// this is the first one; by_model: it is what the model expects. Errors naming the column: invalid_argument for another
-// length, an empty array and one that does not begin at 1, wrong_type for more than one dimension.
+struct ArrayShape {
+    size_t elements; // of one dimension
+    int dimensions;  // 0: it is empty
+    int first;       // the lower bound
+};
+
+// Checks one array of a column whose elements become features. length: what all of them have, 0 where this is the first
+// one; by_model: it is what the model expects. Errors naming the column: invalid_argument for another length, an empty
+// array and one that does not begin at 1, wrong_type for more than one dimension.
+void check_vector(const ArrayShape& shape, size_t length, bool by_model, const NumberColumn& column);
+// Reads one, as of read_numbers. Errors also: those of check_vector.
 void read_vector(const ArrayRule& rule, Datum value, size_t length, bool by_model, std::vector<double>& numbers,
                  NumberColumn& column);
 // The name of the array type that such a column is read as.
