@@ -86,6 +86,17 @@ SELECT fill(3, 150);
 SELECT btml.feature_names(btml.boost_fit('SELECT e::direction AS e, n[1:$1] AS n, y FROM vectors WHERE id <> $2', 'y',
     trees => 1, args => '{1,7}'));
 
+-- The order of rows and the number of threads change nothing.
+CREATE FUNCTION fits(source text) RETURNS text LANGUAGE sql AS $$SELECT md5(btml.boost_fit(source, 'y', trees => 5)::bytea) ||
+    md5(btml.linear_fit(source, 'y')::bytea) || md5(btml.gp_fit(source, 'y', kernel => 'matern52', exemplars => 20)::bytea)$$;
+SET client_min_messages = warning;
+SELECT fits('SELECT a, e, n, y FROM vectors') AS fits \gset
+SET btml.threads = 1;
+SELECT :'fits' = fits('SELECT a, e, n, y FROM vectors') AS same_by_one_thread,
+    :'fits' = fits('SELECT a, e, n, y FROM vectors ORDER BY md5(id::text)') AS same_in_another_order;
+RESET btml.threads;
+RESET client_min_messages;
+
 -- What is told of a model is of columns, unless elements are asked for.
 CREATE TABLE fitted AS SELECT btml.boost_fit('SELECT a, e, n, kind, y FROM vectors', 'y', trees => 10) AS trees,
     btml.linear_fit('SELECT a, e, n, kind, y FROM vectors', 'y') AS linear,
@@ -189,6 +200,11 @@ SELECT btml.linear_fit('SELECT a, e, y FROM vectors', 'y', weight => 'e');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', "offset" => 'e');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', holdout => 'e');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', order_by => 'e', holdout_fraction => 0.5);
+SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', group_by => 'e', holdout_fraction => 0.5);
+SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', objective => 'rank', query => 'e');
+SELECT * FROM btml.cross_validate('SELECT a, e, y FROM vectors', 'y', fold => 'e');
+SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', increasing => '{e}', decreasing => '{e}');
+SELECT btml.linear_fit('SELECT e, ARRAY[''NaN'', a] AS odd, y FROM vectors', 'y');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', features => '{e[1]}');
 SELECT btml.boost_fit('SELECT a, ARRAY[id::text] AS e, y FROM vectors', 'y');
 SELECT btml.boost_fit('SELECT a, point(a, a) AS e, y FROM vectors', 'y');
@@ -203,8 +219,9 @@ EXCEPTION WHEN out_of_memory THEN
     RAISE NOTICE '%', detail;
 END $$;
 RESET btml.memory_limit;
--- As categories, arrays are texts; all elements have the direction of their column.
-SELECT btml.feature_names(btml.boost_fit('SELECT a, n, y FROM vectors', 'y', categorical => '{n}', trees => 1));
+-- As categories, arrays of integers are texts; all elements have the direction of their column.
+SELECT btml.boost_fit('SELECT a, n, y FROM vectors', 'y', categorical => '{n}', trees => 1);
+SELECT btml.feature_names(btml.boost_fit('SELECT a, n::int[] AS n, y FROM vectors', 'y', categorical => '{n}', trees => 1));
 SELECT jsonb_path_query_array(btml.summary(btml.boost_fit('SELECT a, n, y FROM vectors', 'y', increasing => '{n}', trees => 1)),
     '$.features[*].direction');
 
