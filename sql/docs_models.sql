@@ -27,6 +27,20 @@ FROM models;
 
 SELECT btml.predict(model, x) FROM models, (SELECT 85 AS size, 3 AS rooms, 'loft' AS kind) x;
 
+CREATE TABLE wine (id int, scent real[], price float8, points float8);
+INSERT INTO wine SELECT i, ARRAY[sin(i), cos(i), sin(i * 2.1)], 10 + i % 30, 80 + 5 * sin(i) - 3 * sin(i * 2.1) + i % 30 / 10.0
+FROM generate_series(1, 500) i;
+CREATE TABLE tasted AS SELECT btml.boost_fit('SELECT scent, price, points FROM wine', 'points', trees => 30) AS model;
+SELECT btml.feature_names(model), round(btml.predict(model, w.*)::numeric, 1) AS predicted, round(points::numeric, 1) AS points
+FROM tasted, wine w WHERE id = 7;
+
+SELECT e.feature, e.value, round(e.contribution::numeric, 2) AS contribution
+FROM tasted, wine w, btml.explain(model, w.*) e WHERE id = 7;
+
+SELECT feature, round(gain::numeric) AS gain, splits FROM tasted, btml.feature_importance(model, elements => true);
+
+SELECT btml.predict(model, x) FROM tasted, (SELECT ARRAY[0.5, 0.5] AS scent, 20 AS price) x;
+
 CREATE TABLE advert (id int, size_m2 float8, rooms int, kind text, fair_rent float8);
 CREATE FUNCTION add_fair_rent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -53,6 +67,6 @@ SELECT a.name, b.name AS same_as FROM models a JOIN models b ON a.model OPERATOR
 SELECT '\xdeadbeef'::bytea::btml.model;
 
 DROP VIEW scored, scored_without_btml;
-DROP TABLE flat, models, advert;
+DROP TABLE flat, models, advert, wine, tasted;
 DROP TYPE home;
 DROP FUNCTION add_fair_rent();

@@ -100,7 +100,28 @@ WITH border AS (
 SELECT round(sum((q.share - p.share) * ln(q.share / p.share)), 3) AS stability_index
 FROM share p JOIN share q USING (tenth) WHERE NOT p.recent AND q.recent;
 
+CREATE TABLE letter AS
+SELECT i AS id, (SELECT array_agg((sin(i * k * 0.37 + k) / k + sin(i * 1.7) * cos(k))::real ORDER BY k) FROM generate_series(1, 50) k) AS embedding,
+    i * 7 % 24 AS hour, 20 + 10 * sin(i * 1.7) + 8 * sin(i * 0.37 + 1) + i * 7 % 24 / 4.0 + 2 * sin(i * 91.7) AS minutes
+FROM generate_series(1, 2000) i;
+
+SELECT method, round(avg(value)::numeric, 2) AS rmse
+FROM (VALUES ('linear', '{"penalty": 0.01}'), ('boost', '{"trees": 100, "max_leaves": 7}')) m(method, options),
+    btml.cross_validate('SELECT embedding, hour, minutes FROM letter', 'minutes', method => method, options => options::btml.json,
+        metric => 'rmse', folds => 3)
+GROUP BY 1 ORDER BY 2;
+
+CREATE TABLE answer AS
+SELECT btml.linear_fit('SELECT embedding, hour, minutes FROM letter', 'minutes', penalty => 0.01) AS ridge,
+    btml.boost_fit('SELECT embedding, hour, minutes FROM letter', 'minutes', max_leaves => 7) AS trees;
+SELECT feature, round(p.importance::numeric, 1) AS of_ridge, round(t.importance::numeric, 1) AS of_trees
+FROM answer, btml.permutation_importance(ridge, 'letter', 'minutes') p
+    JOIN LATERAL btml.permutation_importance(trees, 'letter', 'minutes') t USING (feature) ORDER BY 2 DESC;
+
+SELECT feature, round(gain::numeric) AS gain FROM answer, btml.feature_importance(trees, elements => true) LIMIT 3;
+
 SET client_min_messages = warning;
+DROP TABLE letter, answer;
 DROP VIEW scored, duel, customer_features, customer_month;
 DROP TABLE at_risk, features, models, tuned, training, month, ticket, visit, "order", customer, plan;
 DROP FUNCTION score_churn(), u(text);

@@ -30,6 +30,11 @@ SELECT name, x, CASE name WHEN 'multiclass' THEN btml.predict_class(model, p)
     FROM unnest(btml.predict_scores(model, p)) s) AS scores, btml.predict_leaf(model, p) AS leaves
 FROM classes, (VALUES (0.5, 'red', 2, 0.25), (3.25, 'green', 3, 1), (NULL, 'mauve', NULL, 0)) p(x, colour, visits, exposure)
     ORDER BY name, x;
+-- Elements of arrays.
+\set elements `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_elements-1.txt"`
+SELECT btml.feature_names(model), e, colour, round(btml.predict(model, p)::numeric, 4) AS predicted
+FROM (SELECT :'elements'::btml.model) m(model),
+    (VALUES (ARRAY[0.5, NULL, 0.4], 'red'), ('{3,1,0.1}', 'green'), (NULL, 'mauve')) p(e, colour) ORDER BY e;
 -- Imported ones.
 \set lightgbm `cat "${PG_ABS_SRCDIR:-.}/test/data/models/imported_lightgbm-1.txt"`
 \set xgboost `cat "${PG_ABS_SRCDIR:-.}/test/data/models/imported_xgboost-1.txt"`

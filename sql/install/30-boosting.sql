@@ -47,11 +47,11 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml
 COMMENT ON FUNCTION btml.tree_fit(text, name, numeric, numeric, float8, float8, float8, numeric, name[], name[], name, numeric, float8, float8, text, text, text, numeric, float8, float8, numeric, boolean, name, boolean, float8, numeric, text, float8, float8, text, name, name, btml.json, boolean, name[], name[], float8, float8, float8, text, numeric, btml.json, name[], text, float8, name, name, text[]) IS
 'one regression or classification tree without shrinkage (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithm 1); options as for btml.boost_fit; max_bins 0: every value that occurs is a candidate threshold; every category may go left';
 
-CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)
-RETURNS SETOF record
+CREATE FUNCTION btml.feature_importance(model btml.model, elements boolean DEFAULT false,
+    OUT feature text, OUT gain float8, OUT splits bigint) RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_feature_importance';
-COMMENT ON FUNCTION btml.feature_importance(btml.model) IS
-'features by their total gain (of objective squared the decrease of the squared error, target squared, summed over rows; of others twice the decrease of the loss''s second order approximation) and number of splits, most important first; no rows for NULL';
+COMMENT ON FUNCTION btml.feature_importance(btml.model, boolean) IS
+'features by their total gain (of objective squared the decrease of the squared error, target squared, summed over rows; of others twice the decrease of the loss''s second order approximation) and number of splits, most important first; elements: each element of an array apart, else their sum; no rows for NULL';
 
 CREATE FUNCTION btml.trees(model btml.model, OUT tree integer, OUT node integer, OUT parent integer,
     OUT depth integer, OUT feature text, OUT threshold float8, OUT categories text[], OUT null_left boolean,

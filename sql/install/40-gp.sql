@@ -58,10 +58,11 @@ log density of btml.predict_distribution; of a mixture
 exactly, of a sum by estimates that are optimistic where noise is small, of a smooth kernel 50,000 rows at most, with the exemplars of the fit, of boosted
 trees out of fold; over boosted trees of the rows in no fold, as if normal; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
 
-CREATE FUNCTION btml.gp_relevance(model btml.model, OUT feature text, OUT weight float8) RETURNS SETOF record
+CREATE FUNCTION btml.gp_relevance(model btml.model, elements boolean DEFAULT false, OUT feature text, OUT weight float8)
+RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_relevance';
-COMMENT ON FUNCTION btml.gp_relevance(btml.model) IS
-'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; of a smooth kernel, how much of it points do not share that are a standard deviation, or a category, apart; boosted trees add what their splits took from the mean square of the targets; no rows for NULL';
+COMMENT ON FUNCTION btml.gp_relevance(btml.model, boolean) IS
+'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; of a smooth kernel, how much of it points do not share that are a standard deviation, or a category, apart; boosted trees add what their splits took from the mean square of the targets; elements: each element of an array apart, else their sum; no rows for NULL';
 
 CREATE FUNCTION btml.gp_sample(model btml.model, source text, draws numeric DEFAULT 1, seed numeric DEFAULT 0,
     args text[] DEFAULT NULL,

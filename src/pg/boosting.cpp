@@ -203,7 +203,8 @@ BTML_FUNCTION(btml_tree_fit) {
     return fit_source(fcinfo, "tree_fit", tree_fit_defaults());
 }
 
-// btml.feature_importance(model) → table(feature text, gain float8, splits bigint), most important first
+// btml.feature_importance(model, elements boolean) → table(feature text, gain float8, splits bigint), most important
+// first
 BTML_FUNCTION(btml_feature_importance) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
@@ -211,9 +212,16 @@ BTML_FUNCTION(btml_feature_importance) {
     StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model = boosted_trees(stored, "feature_importance",
                                        "btml.gp_relevance tells what each feature adds to a Gaussian process.");
-    const std::vector<Importance> importance = feature_importance(model, context);
-    for (const size_t i : largest_first(importance.size(), [&](size_t f) { return importance[f].gain; }))
-        rows.add_row(model.features[i].name, importance[i].gain, importance[i].splits);
+    const std::vector<FeatureGroup> groups = grouped(model.features, Arguments(fcinfo).boolean(1, "elements"));
+    const std::vector<Importance> of_features = feature_importance(model, context);
+    std::vector<Importance> importance(groups.size());
+    for (size_t g = 0; g < groups.size(); g++)
+        for (const Importance& each : std::span(of_features).subspan(groups[g].first, groups[g].count)) {
+            importance[g].gain += each.gain;
+            importance[g].splits += each.splits;
+        }
+    for (const size_t g : largest_first(importance.size(), [&](size_t group) { return importance[group].gain; }))
+        rows.add_row(groups[g].name, importance[g].gain, importance[g].splits);
     return rows.done();
 }
 

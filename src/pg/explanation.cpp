@@ -24,7 +24,7 @@ struct ExplainedScore {
 
 // Returns the score of the class that the call names, if any.
 ExplainedScore explained_score(const Arguments& arguments, CachedModel& cached, size_t scores, const char* function) {
-    if (arguments.count() < 3) {
+    if (arguments.count() < 4) { // model, row, elements
         if (scores > 1) refuse_several_scores(function, "Name the class as the third argument.");
         return {0, 1};
     }
@@ -54,17 +54,42 @@ std::optional<std::string> text_of(const Feature& feature, double x) {
     return code < feature.categories.size() ? feature.categories[code] : shortest(x);
 }
 
-// Rows of the base, then of the features, the largest contributions first.
+// What the features of a group are, as text: elements of a column as its array.
+std::optional<std::string> text_of(const FeatureGroup& group, const CachedModel& cached) {
+    const std::vector<Feature>& features = cached.model->features;
+    if (group.count == 1 && features[group.first].element == 0)
+        return text_of(features[group.first], cached.values[group.first]);
+    std::string text;
+    for (size_t f = group.first; f < group.first + group.count; f++)
+        text += (text.empty() ? "{" : ",") + text_of(features[f], cached.values[f]).value_or("NULL");
+    return text + '}';
+}
+
+// The last argument of the call says whether elements are told apart.
+bool tells_elements(const Arguments& arguments) {
+    return arguments.boolean(arguments.count() - 1, "elements");
+}
+
+// Rows of the base, then of the columns, or of the features where elements are told apart, the largest contributions
+// first. text: of a column.
 template <class TextOf>
 Datum explain(FunctionCallInfo fcinfo, CachedModel& cached, const TextOf& text) {
     ResultRows rows(fcinfo);
-    const ExplainedScore score = explained_score(Arguments(fcinfo), cached, score_count(cached, "explain"), "explain");
-    const size_t features = cached.model->features.size();
-    std::vector<double> found(features + 1);
+    const Arguments arguments(fcinfo);
+    const ExplainedScore score = explained_score(arguments, cached, score_count(cached, "explain"), "explain");
+    const std::vector<Feature>& features = cached.model->features;
+    const bool elements = tells_elements(arguments);
+    std::vector<double> found(features.size() + 1), totals;
     find_contributions(cached, score.number, found);
-    rows.add_row("(base)", std::optional<std::string>(), score(found[features]));
-    for (const size_t f : largest_first(features, [&](size_t feature) { return std::abs(found[feature]); }))
-        rows.add_row(cached.model->features[f].name, text(f), score(found[f]));
+    const std::vector<FeatureGroup> groups = grouped(features, elements);
+    for (const FeatureGroup& group : groups) totals.push_back(total_of(group, found));
+    rows.add_row("(base)", std::optional<std::string>(), score(found.back()));
+    for (const size_t g : largest_first(groups.size(), [&](size_t group) { return std::abs(totals[group]); })) {
+        const size_t first = groups[g].first;
+        const bool is_element = elements && features[first].element > 0;
+        rows.add_row(groups[g].name, is_element ? text_of(features[first], cached.values[first]) : text(groups[g]),
+                     score(totals[g]));
+    }
     return rows.done();
 }
 
@@ -83,32 +108,37 @@ Datum shap_interactions(FunctionCallInfo fcinfo, CachedModel& cached) {
     static constexpr char function[] = "shap_interactions";
     ResultRows rows(fcinfo);
     Explainer& explainer = explainer_of(cached, function);
-    const ExplainedScore score = explained_score(Arguments(fcinfo), cached, explainer.score_count(), function);
+    const Arguments arguments(fcinfo);
+    const ExplainedScore score = explained_score(arguments, cached, explainer.score_count(), function);
     const size_t features = cached.model->features.size();
     BackendContext context(function);
     Buffer<double> pairs(context.memory(), "interactions", features * features);
     explainer.interactions(cached.values, score.number, {pairs.data(), pairs.size()});
-    for (size_t f = 0; f < features; f++)
-        for (size_t g = 0; g < features; g++) {
-            rows.add_row(cached.model->features[f].name, cached.model->features[g].name,
-                         score(pairs[f * features + g]));
-            context.worked(20);
+    const std::vector<FeatureGroup> groups = grouped(cached.model->features, tells_elements(arguments));
+    for (const FeatureGroup& one : groups)
+        for (const FeatureGroup& other : groups) {
+            double total = total_of(other, pairs.span().subspan(one.first * features, features));
+            for (size_t f = one.first + 1; f < one.first + one.count; f++)
+                total += total_of(other, pairs.span().subspan(f * features, features));
+            rows.add_row(one.name, other.name, score(total));
+            context.worked(20 + one.count * other.count);
         }
     return rows.done();
 }
 
 } // namespace
 
-// btml.explain(model, input record [, class text]) → table(feature text, value text, contribution float8)
+// btml.explain(model, input record [, class text], elements boolean) → table(feature text, value text, contribution
+// float8)
 BTML_FUNCTION(btml_explain_record) {
     CachedModel& cached = load_record(fcinfo, ModelUse::explain);
-    return explain(fcinfo, cached, [&](size_t f) { return cached.record.text(f); });
+    return explain(fcinfo, cached, [&](const FeatureGroup& group) { return cached.record.text(group.first); });
 }
 
-// btml.explain(model, features float8[] [, class text]) → the same
+// btml.explain(model, features float8[] [, class text], elements boolean) → the same
 BTML_FUNCTION(btml_explain_array) {
     CachedModel& cached = load_array(fcinfo, ModelUse::explain);
-    return explain(fcinfo, cached, [&](size_t f) { return text_of(cached.model->features[f], cached.values[f]); });
+    return explain(fcinfo, cached, [&](const FeatureGroup& group) { return text_of(group, cached); });
 }
 
 // btml.shap(model, input record) → float8[]
@@ -121,12 +151,13 @@ BTML_FUNCTION(btml_shap_array) {
     return shap(load_array(fcinfo, ModelUse::explain));
 }
 
-// btml.shap_interactions(model, input record [, class text]) → table(feature text, other text, contribution float8)
+// btml.shap_interactions(model, input record [, class text], elements boolean) → table(feature text, other text,
+// contribution float8)
 BTML_FUNCTION(btml_shap_interactions_record) {
     return shap_interactions(fcinfo, load_record(fcinfo, ModelUse::explain));
 }
 
-// btml.shap_interactions(model, features float8[] [, class text]) → the same
+// btml.shap_interactions(model, features float8[] [, class text], elements boolean) → the same
 BTML_FUNCTION(btml_shap_interactions_array) {
     return shap_interactions(fcinfo, load_array(fcinfo, ModelUse::explain));
 }

@@ -160,25 +160,26 @@ boosting::HoldoutMetric metric_for(const StoredModel& stored, const std::optiona
 
 } // namespace
 
-// btml.shap_importance(model, source text, sample_rows numeric, seed numeric) → table(feature text, mean_absolute
-// float8, std_error float8), most important first
+// btml.shap_importance(model, source text, sample_rows numeric, seed numeric, elements boolean) → table(feature text,
+// mean_absolute float8, std_error float8), most important first
 BTML_FUNCTION(btml_shap_importance) {
     const NamedArguments arguments(fcinfo);
     ResultRows rows(fcinfo);
     if (arguments.is_null("model")) return rows.done();
     const GivenSource source = given_source(arguments);
-    explanation::SampleOptions sample;
-    read_options(arguments, explanation::sample_options_table, sample);
+    explanation::ImportanceOptions options;
+    read_options(arguments, explanation::importance_options_table, options);
     BackendContext context("shap_importance");
     StoredModel stored = read_model(arguments.datum("model"), context);
     const boosting::Model& model =
         boosted_trees(stored, "shap_importance", "btml.permutation_importance is for any model.");
-    const QueryPoints points = sample_points(source, model.features, sample, {}, context);
+    const QueryPoints points = sample_points(source, model.features, options.sample, {}, context);
     boosting::Explainer explainer(model, context);
+    const std::vector<FeatureGroup> groups = grouped(model.features, options.elements);
     const std::vector<boosting::ContributionSize> sizes =
-        contribution_sizes(explainer, points.values(), points.source_rows(), context);
-    for (const size_t f : largest_first(sizes.size(), [&](size_t feature) { return sizes[feature].mean; }))
-        rows.add_row(model.features[f].name, sizes[f].mean, sizes[f].std_error);
+        contribution_sizes(explainer, groups, points.values(), points.source_rows(), context);
+    for (const size_t g : largest_first(sizes.size(), [&](size_t group) { return sizes[group].mean; }))
+        rows.add_row(groups[g].name, sizes[g].mean, sizes[g].std_error);
     return rows.done();
 }
 
@@ -231,7 +232,8 @@ BTML_FUNCTION(btml_partial_dependence) {
 }
 
 // btml.permutation_importance(model, source text, target name, metric text, repeats numeric, seed numeric, holdout
-// name, sample_rows int) → table(feature text, importance float8, std_error float8), most important first
+// name, sample_rows int, elements boolean) → table(feature text, importance float8, std_error float8), most important
+// first
 BTML_FUNCTION(btml_permutation_importance) {
     const NamedArguments arguments(fcinfo);
     ResultRows result(fcinfo);
@@ -254,12 +256,13 @@ BTML_FUNCTION(btml_permutation_importance) {
     const QueryPoints points = sample_points(source, features, options.sample, request, context);
     const Buffer<double> targets = targets_of(points, labels, context);
     const double alpha = trees ? trees->options.alpha.value_or(0.5) : 0;
-    const explanation::PermutationTask task{points.values(), features.size(), metric,
-                                            alpha,           options.repeats, options.sample.seed};
+    const std::vector<FeatureGroup> groups = grouped(features, options.elements);
+    const explanation::PermutationTask task{points.values(), features.size(),    groups, metric, alpha,
+                                            options.repeats, options.sample.seed};
     const std::vector<SampleMean> found =
         explanation::permutation_importance(task, make_scorer(stored, targets, context), context);
-    for (const size_t f : largest_first(found.size(), [&](size_t feature) { return found[feature].mean(); }))
-        result.add_row(features[f].name, found[f].mean(), found[f].std_error());
+    for (const size_t g : largest_first(found.size(), [&](size_t group) { return found[group].mean(); }))
+        result.add_row(groups[g].name, found[g].mean(), found[g].std_error());
     return result.done();
 }
 

@@ -194,7 +194,7 @@ BTML_FUNCTION(btml_gp_leave_one_out) {
     return rows.done();
 }
 
-// btml.gp_relevance(model) → table(feature text, weight float8), most relevant first
+// btml.gp_relevance(model, elements boolean) → table(feature text, weight float8), most relevant first
 BTML_FUNCTION(btml_gp_relevance) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
@@ -203,8 +203,9 @@ BTML_FUNCTION(btml_gp_relevance) {
     const Model& model =
         gaussian_process(stored, "gp_relevance", "btml.feature_importance has the features of boosted trees.");
     const std::vector<double> weights = gp::relevance(model);
-    for (const size_t i : largest_first(weights.size(), [&](size_t f) { return weights[f]; }))
-        rows.add_row(model.features[i].name, weights[i]);
+    const std::vector<FeatureGroup> groups = grouped(model.features, Arguments(fcinfo).boolean(1, "elements"));
+    const auto weight = [&](size_t group) { return total_of(groups[group], weights); };
+    for (const size_t g : largest_first(groups.size(), weight)) rows.add_row(groups[g].name, weight(g));
     return rows.done();
 }
 

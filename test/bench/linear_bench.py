@@ -3,9 +3,10 @@
     python3 -m venv ~/peers && ~/peers/bin/pip install scikit-learn
     ~/peers/bin/python test/bench/linear_bench.py [ROWS [FEATURES]]
 
-Prints seconds of btml.linear_fit, with reading the table, standard errors and p-values, and of scikit-learn's fit alone, which has
-neither; and how far coefficients are apart. Of six tables that join to 400 million rows, a fit of 23 features stands beside
-the time to count the rows by btml.sumprod. scikit-learn is left out where it is not installed. Talks to a server on this machine
+Prints seconds of btml.linear_fit, with reading the table, standard errors and p-values, of columns and of the same numbers as
+arrays, and of scikit-learn's fit alone, which has neither; and how far coefficients are apart. Of six tables that join to 400
+million rows, a fit of 23 features stands beside the time to count the rows by btml.sumprod. scikit-learn is left out where it is
+not installed. Talks to a server on this machine
 with btml through psql (PGHOST, PGPORT, PGUSER).
 """
 
@@ -68,14 +69,17 @@ def main():
          "(hashint4extended(n, 900) & 1023) / 256.0 AS y, "
          f"({score} + (hashint4extended(n, 901) & 1023) / 256.0 > 2) AS label FROM (SELECT n, {columns} "
          f"FROM generate_series(1, {rows}) n) s; VACUUM ANALYZE linear_bench")
-    source = "SELECT " + ", ".join(names) + ", {} FROM linear_bench"
+    psql("DROP TABLE IF EXISTS linear_bench_arrays; CREATE UNLOGGED TABLE linear_bench_arrays AS SELECT "
+         f"ARRAY[{', '.join(names)}] AS x, y, label FROM linear_bench; VACUUM ANALYZE linear_bench_arrays")
+    sources = {"": "SELECT " + ", ".join(names) + ", {} FROM linear_bench", " of arrays": "SELECT x, {} FROM linear_bench_arrays"}
     print("| family | model | seconds | largest difference |\n|---|---|---|---|")
     estimates = {}
     for family, target in (("gaussian", "y"), ("binomial", "label")):
-        begin = time.perf_counter()
-        found = psql(f"SELECT estimate FROM btml.coefficients(btml.linear_fit('{source.format(target)}', '{target}'))")
-        print(f"| {family} | btml.linear_fit | {time.perf_counter() - begin:.2f} | |", flush=True)
-        estimates[family] = [float(line) for line in found.split()][1:]
+        for form, source in sources.items():
+            begin = time.perf_counter()
+            found = psql(f"SELECT estimate FROM btml.coefficients(btml.linear_fit('{source.format(target)}', '{target}'))")
+            print(f"| {family} | btml.linear_fit{form} | {time.perf_counter() - begin:.2f} | |", flush=True)
+            estimates[family] = [float(line) for line in found.split()][1:]
     if numpy is None:
         return
     query = f"SELECT {', '.join(names)}, y, label::int FROM linear_bench"
@@ -86,7 +90,7 @@ def main():
         found = fit(x, y, label)
         seconds = time.perf_counter() - begin
         print(f"| {family} | {name} | {seconds:.2f} | {numpy.abs(found - estimates[family]).max():.1e} |", flush=True)
-    psql("DROP TABLE linear_bench")
+    psql("DROP TABLE linear_bench, linear_bench_arrays")
 
 
 if __name__ == "__main__":

@@ -122,7 +122,11 @@ Texts all_texts() {
         texts, "boosting", boosting::options_table,
         {{"boost_fit", boosting::boost_fit_defaults()},
          {"tree_fit", boosting::tree_fit_defaults(), {"trees", "learning_rate", "start", "deviation"}}});
-    add<explanation::SampleOptions>(texts, "shap_importance", explanation::sample_options_table, {{"shap_importance"}});
+    add<explanation::ElementsOptions>(texts, "elements", explanation::elements_options_table,
+                                      {{"explain"}, {"shap_interactions"}, {"feature_importance"}, {"gp_relevance"}},
+                                      false);
+    add<explanation::ImportanceOptions>(texts, "shap_importance", explanation::importance_options_table,
+                                        {{"shap_importance"}});
     add<explanation::DependenceOptions>(texts, "partial_dependence", explanation::dependence_options_table,
                                         {{"partial_dependence"}});
     add<explanation::PermutationOptions>(texts, "permutation_importance", explanation::permutation_options_table,

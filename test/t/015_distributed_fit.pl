@@ -19,7 +19,9 @@ CREATE TABLE here AS SELECT i AS id, i * 37 % 1001 / 7.0::float8 AS x, (i % 13):
     nullif(chr(97 + i * 17 % 6), 'f') AS kind, i % 5 = 0 AS flag, i % 7 = 0 AS held, 1 + i % 3 AS w,
     nullif(i * 37 % 1001 / 7.0 * CASE i * 17 % 6 WHEN 0 THEN 2 ELSE -1 END + i % 13, 0) AS y, i % 3 = 0 AND i % 7 > 2 AS b,
     date '2020-02-28' + i % 31 AS day, time '00:00' + i % 53 * interval '7 min' AS clock, timestamp '1969-12-31' + i % 41 * interval '1 h' AS moment,
-    timestamptz 'epoch' - i % 43 * interval '1 s' AS instant, i % 47 * interval '1 day 1 s' AS lasting
+    timestamptz 'epoch' - i % 43 * interval '1 s' AS instant, i % 47 * interval '1 day 1 s' AS lasting,
+    CASE WHEN i % 11 > 0 THEN ARRAY[i * 37 % 1001 / 7.0, nullif(i % 13, 4), i % 59]::real[] END AS pair,
+    ARRAY[i % 7, i * 37 % 1001 / 3.0]::numeric[] AS shares
 FROM generate_series(1, 6000) i;
 CREATE TABLE there (LIKE here) PARTITION BY HASH (id);
 -- Everything that a model says but how its rows were held.
@@ -104,6 +106,15 @@ $node->safe_psql('postgres', 'ANALYZE there');
 $session->query('CREATE VIEW doubled AS SELECT x * 2 AS twice, kind, y FROM there WHERE n > 3');
 is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))}), 't', 'a view with a condition');
+is($session->query(<<'SQL'), 't', 'elements of arrays');
+SELECT facts(btml.boost_fit('SELECT pair, kind, shares, y FROM there', 'y', trees => 6, increasing => '{shares}', strategy => 'distributed'))
+    = facts(btml.boost_fit('SELECT pair, kind, shares, y FROM here', 'y', trees => 6, increasing => '{shares}'))
+SQL
+is($session->query(<<'SQL'), 't', 'elements of arrays with labels and weights, after a start');
+SELECT facts(btml.boost_fit('SELECT shares, w, pair, b FROM there', 'b', trees => 3, weight => 'w', strategy => 'distributed',
+        start => btml.boost_fit('SELECT shares, w, pair, b FROM there', 'b', trees => 3, weight => 'w', strategy => 'distributed')))
+    = facts(btml.boost_fit('SELECT shares, w, pair, b FROM here', 'b', trees => 6, weight => 'w'))
+SQL
 is($session->query(<<'SQL'), 't', 'parameters of a source');
 SELECT facts(btml.boost_fit('SELECT x * $2 AS twice, kind, y FROM there WHERE n > $1 AND kind IS DISTINCT FROM $3', 'y', trees => 5,
         strategy => 'distributed', args => ARRAY['3', '2', $$b'; --\$1$$]))
@@ -299,6 +310,12 @@ fit_fails(q(SELECT ''a'' || left(kind, 0) AS y, x FROM there), q('y'), qr/label 
 fit_fails('there', q('y', categorical => '{n}'), qr/categories of type smallint, in column "n", cannot be shipped/, 'categories that are numbers');
 $_->safe_psql('postgres', "CREATE TYPE mood AS ENUM ('b', 'a')") for $node, @workers;
 fit_fails('SELECT y, CASE WHEN x > 3 THEN \'\'a\'\' ELSE \'\'b\'\' END::mood AS mood FROM there', q('y'), qr/would be read here/, 'enums, which postgres_fdw does not ship');
+fit_fails('SELECT y, pair[1:1 + n % 2] AS part FROM there', q('y'), qr/column "part" has an array of length \d, another row has one of \d/, 'arrays of two lengths');
+fit_fails('SELECT y, CASE WHEN n > 3 THEN shares[9:9] ELSE shares END AS part FROM there', q('y'), qr/column "part" has an empty array/, 'an empty array');
+fit_fails('SELECT y, ARRAY[shares, shares] AS part FROM there', q('y'), qr/column "part" has an array of 2 dimensions/, 'arrays of two dimensions');
+fit_fails('SELECT y, pair FROM there WHERE id % 11 = 0', q('y'), qr/column "pair" is NULL in all rows/, 'arrays that are NULL');
+fit_fails('SELECT y, pair FROM there WHERE id < 0', q('y'), qr/no rows to train on/, 'no arrays');
+fit_fails('SELECT y, pair, pair[2] AS "pair[1]" FROM there', q('y'), qr/two features are called "pair\[1\]"/, 'an element and a column of one name');
 fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/would be read here/, 'the time of a transaction');
 fit_fails('here', q('y'), qr/table "here" is not partitioned over other servers/, 'a table of this server');
 fit_fails('SELECT x, y FROM ONLY there', q('y'), qr/ONLY "there" has no rows of its partitions/, 'a table without its partitions');
@@ -338,7 +355,8 @@ sub chooses
 	return;
 }
 chooses('there', q('y'), 'enumerate', undef, 'few rows are fetched');
-chooses('there', q('y'), 'distributed', undef, 'few rows that do not fit', before => q(SET btml.memory_limit = '600kB';));
+chooses('SELECT id, x, n, share, kind, flag, held, w, y, b, day, clock, moment, instant, lasting FROM there', q('y'), 'distributed', undef,
+	'few rows that do not fit', before => q(SET btml.memory_limit = '600kB';));
 $node->safe_psql('postgres', 'ANALYZE more_there');
 $node->safe_psql('postgres', q{UPDATE pg_class SET reltuples = 2e6 WHERE relname ~ '^there_'});
 chooses('SELECT x, y FROM there', q('y'), 'distributed', undef, 'many rows');

@@ -41,12 +41,17 @@ class Examination {
             else if (nearly_identifies(data_.features[f]))
                 findings.nearly_identifying.push_back(name);
             else if (!findings.constant_target && explains(data_.features[f]))
-                findings.explaining.push_back(name);
+                add_column(dataset_.features[f], findings.explaining);
         }
         return findings;
     }
 
   private:
+    // What is to be left out are columns, each of which is named once.
+    static void add_column(const Feature& feature, std::vector<std::string>& names) {
+        if (names.empty() || names.back() != feature.column()) names.emplace_back(feature.column());
+    }
+
     bool is_trained(uint64_t row) const { return training_.role(static_cast<uint32_t>(row)) == Role::train; }
     double target(uint32_t row) const { return dataset_.target[training_.target_row(row)]; }
 

@@ -8,8 +8,8 @@ namespace btml::boosting {
 
 struct Findings {
     std::optional<double> constant_target; // the number that all rows to train on have
-    // Names of features that alone explain the target, that have another value in every row, that are texts of at least
-    // half as many values as rows, or that have one value in all rows.
+    // Names of columns that alone, or by one element, explain the target, and of features that have another value in
+    // every row, that are texts of at least half as many values as rows, or that have one value in all rows.
     std::vector<std::string> explaining, identifying, nearly_identifying, constant;
 };
 

@@ -34,6 +34,15 @@ SqlText& SqlText::identifier(std::string_view name) {
     return *this << "\"";
 }
 
+// A column of another type may have a cast to the array. Databases of the standard's dialect have arrays only.
+SqlText& SqlText::value(const Feature& feature) {
+    if (feature.element == 0) return identifier(feature.name);
+    if (!is_ansi_) *this << "(";
+    identifier(feature.column());
+    if (!is_ansi_) *this << "::" << feature.type << ")";
+    return *this << "[" << feature.element << "]";
+}
+
 SqlText& SqlText::literal(std::string_view value) {
     if (is_ansi_) {
         *this << "'";
@@ -99,12 +108,12 @@ std::string_view compared_type(std::string_view type) {
 void write_category(const Feature& feature, std::span<const uint32_t> codes, SqlText& sql) {
     if (!sql.is_ansi()) {
         const std::string_view type = compared_type(feature.type);
-        sql.identifier(feature.name) << "::" << (type.empty() ? "text COLLATE \"C\"" : type);
+        sql.value(feature) << "::" << (type.empty() ? "text COLLATE \"C\"" : type);
         return;
     }
     size_t longest = 0;
     for (const uint32_t code : codes) longest = std::max(longest, feature.categories[code].size());
-    (sql << "CAST(").identifier(feature.name) << " AS VARCHAR(" << longest + 1 << "))";
+    (sql << "CAST(").value(feature) << " AS VARCHAR(" << longest + 1 << "))";
 }
 
 // Servers write numbers with a fraction in ways of their own, so such categories are compared as numbers.
@@ -117,11 +126,11 @@ bool has_fractions(const Feature& feature) {
 
 void write_number(const Feature& feature, SqlText& sql) {
     if (feature.type == "boolean") { // which has no cast to a double of its own
-        sql.number([&] { sql.integer([&] { sql.identifier(feature.name); }); });
+        sql.number([&] { sql.integer([&] { sql.value(feature); }); });
         return;
     }
     if (!is_time(feature.type)) {
-        sql.number([&] { sql.identifier(feature.name); });
+        sql.number([&] { sql.value(feature); });
         return;
     }
     if (sql.is_ansi())
@@ -129,7 +138,7 @@ void write_number(const Feature& feature, SqlText& sql) {
             ErrorCode::not_supported,
             format("ANSI SQL has no number for feature \"%s\" of type %s", feature.name.c_str(), feature.type.c_str()),
             "It has no seconds since 1970.", "Use the dialect \"postgresql\", or train on numbers made of it.");
-    (sql << "extract(epoch from ").identifier(feature.name);
+    (sql << "extract(epoch from ").value(feature);
     if (const std::string_view type = point_in_time(feature.type); !type.empty()) sql << "::" << type;
     sql << ")::float8";
 }

@@ -55,6 +55,8 @@ class SqlText {
         return sums_floats_ ? cast(write, "float4") : (write(), *this);
     }
     SqlText& identifier(std::string_view name);
+    // Writes what a feature is in a row: its column, or an element of it.
+    SqlText& value(const Feature& feature);
     // Writes a text: as an E'' string wherever there is a backslash: its meaning does not depend on
     // standard_conforming_strings.
     SqlText& literal(std::string_view value);

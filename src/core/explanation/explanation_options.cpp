@@ -4,11 +4,16 @@
 
 namespace btml::explanation {
 
-static constexpr char rows_meaning[] = "rows of the source, drawn without replacement", seed_meaning[] = "of the draw";
+static constexpr char rows_meaning[] = "rows of the source, drawn without replacement", seed_meaning[] = "of the draw",
+                      elements_meaning[] = "each element of a column of arrays has a row, not the column";
 
-static constexpr Option<SampleOptions> sample_options[] = {
-    option<&SampleOptions::rows>("sample_rows", from(1), rows_meaning),
-    option<&SampleOptions::seed>("seed", any_number(), seed_meaning),
+static constexpr Option<ElementsOptions> elements_options[] = {
+    option<&ElementsOptions::elements>("elements", elements_meaning),
+};
+static constexpr Option<ImportanceOptions> importance_options[] = {
+    option<&ImportanceOptions::sample, &SampleOptions::rows>("sample_rows", from(1), rows_meaning),
+    option<&ImportanceOptions::sample, &SampleOptions::seed>("seed", any_number(), seed_meaning),
+    option<&ImportanceOptions::elements>("elements", elements_meaning),
 };
 static constexpr Option<DependenceOptions> dependence_options[] = {
     option<&DependenceOptions::points>(
@@ -30,9 +35,11 @@ static constexpr Option<PermutationOptions> permutation_options[] = {
     argument<PermutationOptions>("holdout", "a boolean output column", "rows where it is true are looked at")
         .null_means("all rows"),
     option<&PermutationOptions::sample, &SampleOptions::rows>("sample_rows", from(1), rows_meaning),
+    option<&PermutationOptions::elements>("elements", elements_meaning),
 };
 
-constinit const OptionsTable<SampleOptions> sample_options_table{sample_options};
+constinit const OptionsTable<ElementsOptions> elements_options_table{elements_options};
+constinit const OptionsTable<ImportanceOptions> importance_options_table{importance_options};
 constinit const OptionsTable<DependenceOptions> dependence_options_table{dependence_options};
 constinit const OptionsTable<PermutationOptions> permutation_options_table{permutation_options};
 

@@ -8,13 +8,25 @@
 
 namespace btml::explanation {
 
+// What is told apart.
+struct ElementsOptions {
+    bool elements = false; // the elements of a column of arrays
+};
+
+extern const OptionsTable<ElementsOptions> elements_options_table;
+
 // Which rows of a source are looked at.
 struct SampleOptions {
     int rows = 1000;
     uint64_t seed = 0;
 };
 
-extern const OptionsTable<SampleOptions> sample_options_table;
+struct ImportanceOptions {
+    SampleOptions sample;
+    bool elements = false;
+};
+
+extern const OptionsTable<ImportanceOptions> importance_options_table;
 
 struct DependenceOptions {
     SampleOptions sample;
@@ -27,6 +39,7 @@ struct PermutationOptions {
     SampleOptions sample = {.rows = 10'000};
     int repeats = 5;
     std::optional<boosting::HoldoutMetric> metric = {}; // none: the objective's usual one
+    bool elements = false;
 };
 
 extern const OptionsTable<PermutationOptions> permutation_options_table;

@@ -4,6 +4,7 @@
 
 #include "core/base/run_context.hpp"
 #include "core/boosting/objectives/holdout_metric.hpp"
+#include "core/data/feature.hpp"
 #include "core/numbers/number.hpp"
 #include "core/numbers/sample_mean.hpp"
 
@@ -31,7 +32,7 @@ struct Dependence {
 // sample of, without replacement, that is not among them.
 Dependence summarise(std::span<double> predictions, double left_out, RunContext& context);
 
-// How much worse predictions become when the values of one feature change places among the rows (Breiman: Random
+// How much worse predictions become when the values of one column change places among the rows (Breiman: Random
 // Forests, Machine Learning 2001, section 10; Fisher, Rudin, Dominici, JMLR 2019, for any model).
 
 // Predicts a point, and compares it with the target of a row.
@@ -40,15 +41,16 @@ using PointScorer = std::function<boosting::HeldOutRow(std::span<const double> p
 struct PermutationTask {
     std::span<const double> points; // features of the rows, one row after the other
     size_t features;
-    boosting::HoldoutMetric metric; // not ndcg
-    double alpha;                   // of pinball
+    std::span<const FeatureGroup> groups; // whose features change places together
+    boosting::HoldoutMetric metric;       // not ndcg
+    double alpha;                         // of pinball
     int repeats;
     uint64_t seed;
 };
 
-// Returns the importance of each feature, over at least one row: by how much the metric gets worse, on average over the
-// repeats. What the seed permutes depends on the order of the rows. Error invalid_argument where the metric is not
-// defined for the rows; those of the scorer.
+// Returns the importance of each group of features, over at least one row: by how much the metric gets worse, on
+// average over the repeats. What the seed permutes depends on the order of the rows. Error invalid_argument where the
+// metric is not defined for the rows; those of the scorer.
 std::vector<SampleMean> permutation_importance(const PermutationTask& task, const PointScorer& score,
                                                RunContext& context);
 

@@ -15,8 +15,9 @@ void write_number_term(const FeatureTerms& terms, const Feature& feature, SqlTex
 }
 
 void write_number_feature(const FeatureTerms& terms, const Feature& feature, SqlText& sql) {
-    (sql << "CASE WHEN ").identifier(feature.name)
-        << " IS NULL THEN " << (terms.missing ? terms.otherwise() + terms.missing->estimate : 0.0) << " ELSE ";
+    (sql << "CASE WHEN ").value(feature) << " IS NULL THEN "
+                                         << (terms.missing ? terms.otherwise() + terms.missing->estimate : 0.0)
+                                         << " ELSE ";
     write_number_term(terms, feature, sql);
     sql << " END";
 }
@@ -24,7 +25,7 @@ void write_number_feature(const FeatureTerms& terms, const Feature& feature, Sql
 void write_category_feature(const FeatureTerms& terms, const Feature& feature, SqlText& sql) {
     sql << "CASE";
     if (terms.missing)
-        (sql << " WHEN ").identifier(feature.name) << " IS NULL THEN " << terms.otherwise() + terms.missing->estimate;
+        (sql << " WHEN ").value(feature) << " IS NULL THEN " << terms.otherwise() + terms.missing->estimate;
     for (const Column* const column : terms.categories) {
         if (!column) continue;
         sql << " WHEN ";

@@ -55,8 +55,8 @@ RowsApart::RowsApart(const Dataset& dataset, const Buffer<uint8_t>& roles, RunCo
     if (!dataset.weight.empty()) subset_.weight = pick(dataset.weight, dataset.target_ids(), rows, context);
     for (const FeatureColumn& feature : dataset.features) {
         const RowIds ids = dataset.ids_of(feature);
-        FeatureColumn column(context.memory(), {feature.name, feature.type, feature.categorical, {}}, 0,
-                             feature.direction);
+        FeatureColumn column(context.memory(), {feature.name, feature.type, feature.categorical, {}, feature.element},
+                             0, feature.direction);
         if (!feature.categorical)
             column.numbers = pick(feature.numbers, ids, rows, context);
         else

@@ -7,10 +7,12 @@
 #include "pg/source/partitions.hpp"
 #include "pg/source/row_address.hpp"
 #include "pg/values/feature_type.hpp"
+#include "pg/values/number_array.hpp"
 #include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 extern "C" {
@@ -37,17 +39,15 @@ const char* json_literal(const char* text) {
     return quote_literal_cstr(json.data);
 }
 
-// The column as a float8, as it would be read here.
-std::string number_expression(const Source::Column& column) {
-    const std::string name = "s." + quoted(column.name);
-    const NumberKind kind = column.number;
-    if (kind == NumberKind::float8) return name;
-    if (kind == NumberKind::boolean) return name + "::pg_catalog.int4::pg_catalog.float8";
+// The column, or an element of its arrays, as a float8, as it would be read here. value: its expression.
+std::string number_expression(const Source::Column& column, NumberKind kind, const std::string& value) {
+    if (kind == NumberKind::float8) return value;
+    if (kind == NumberKind::boolean) return value + "::pg_catalog.int4::pg_catalog.float8";
     if (kind == NumberKind::numeric)
-        return format("btml_internal.number(%s, %s::pg_catalog.json)", name.c_str(),
+        return format("btml_internal.number(%s, %s::pg_catalog.json)", value.c_str(),
                       pg_call([&] { return json_literal(column.name.c_str()); }));
-    if (is_plain_number(kind)) return name + "::pg_catalog.float8";
-    return "btml_internal.number(" + name + ")";
+    if (is_plain_number(kind)) return value + "::pg_catalog.float8";
+    return "btml_internal.number(" + value + ")";
 }
 
 std::string text_expression(const Source::Column& column) {
@@ -106,16 +106,19 @@ class ShippedSource {
     // Errors: those of assign_roles; not_supported naming what cannot be shipped.
     ShippedSource(const TrainingRequest& request, RunContext& context)
         : source_(request.source), roles_(assign_roles(request)) {
+        std::vector<CitusTable> tables = citus_tables(source_.analysis().query, context);
+        is_of_citus_ = has_distributed_table(tables);
+        transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
         for (const std::optional<int>& place :
              {std::optional(roles_.target), roles_.weight, roles_.holdout, roles_.offset})
             if (place) add(column(*place), place == roles_.target && roles_.target_is_label);
         for (size_t i = 0; i < roles_.features.size(); i++) {
             const Source::Column& from = column(roles_.features[i]);
-            add(from, roles_.categorical[i] && from.type != BOOLOID);
+            if (roles_.arrays[i])
+                add_elements(roles_.features[i], context);
+            else
+                add(from, roles_.categorical[i] && from.type != BOOLOID);
         }
-        std::vector<CitusTable> tables = citus_tables(source_.analysis().query, context);
-        is_of_citus_ = has_distributed_table(tables);
-        transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
         add_address(request.unit);
         transport_->check(load({}), context);
     }
@@ -126,6 +129,12 @@ class ShippedSource {
     bool is_of_citus() const { return is_of_citus_; }
     // The target's table in a join of several, where it is known which of its rows each row comes from; or InvalidOid.
     Oid addressed_table() const { return addressed_table_; }
+    // The features that the column's arrays are; one where all are NULL.
+    const std::vector<Feature>& elements_of(int place) const { return elements_.at(place); }
+    // Error invalid_argument where there is such a column.
+    void require_lengths() const {
+        if (without_length_) refuse_unknown_length(*without_length_);
+    }
     const SourceRelation* target_relation() const {
         return items<const SourceRelation>(source_.analysis().relations)[column(roles_.target).table];
     }
@@ -157,7 +166,48 @@ class ShippedSource {
         if (is_text)
             texts_.push_back(text_expression(from));
         else
-            numbers_.push_back(number_expression(from));
+            numbers_.push_back(number_expression(from, from.number, "s." + quoted(from.name)));
+    }
+    // Error not_supported for what is no array, but has a cast to one.
+    void add_elements(int place, RunContext& context) {
+        const Source::Column& from = column(place);
+        const ArrayRule rule = pg_call([&] { return array_rule(from.type, CurrentMemoryContext); });
+        if (rule.cast)
+            throw Error(ErrorCode::not_supported,
+                        format("values of type %s, in column \"%s\", cannot be shipped", type_name(from.type),
+                               from.name.c_str()),
+                        "", format("Let the source output them as arrays: \"%s\"::real[].", from.name.c_str()));
+        const std::string name = "s." + quoted(from.name);
+        std::vector<Feature>& elements = elements_[place];
+        const size_t length = find_length(from, name, context);
+        if (length == 0) without_length_ = from.name;
+        for (uint32_t i = 1; i <= std::max<size_t>(length, 1); i++) {
+            elements.push_back({element_name(from.name, i), array_type_name(rule), false, {}, i});
+            numbers_.push_back(number_expression(from, rule.element, name + "[" + std::to_string(i) + "]"));
+        }
+    }
+    // Asks the servers how long the column's arrays are; 0 where all are NULL. Errors as of check_vector.
+    size_t find_length(const Source::Column& from, const std::string& name, RunContext& context) const {
+        const ArrayRule rule = pg_call([] { return array_rule(INT4ARRAYOID, CurrentMemoryContext); });
+        NumberColumn column{from.name.c_str()};
+        std::vector<double> shape;
+        size_t length = 0;
+        const auto take = [&](Datum value) {
+            read_numbers(rule, value, shape, column);
+            if (is_null(shape[0])) return true;
+            const auto elements = static_cast<size_t>(shape[0]);
+            const bool is_empty = elements == 0;
+            check_vector(
+                {elements, is_empty ? 0 : static_cast<int>(shape[1]), is_empty ? 1 : static_cast<int>(shape[2])},
+                length, false, column);
+            length = elements;
+            return true;
+        };
+        transport_->read(query("ARRAY[pg_catalog.cardinality(" + name + "), pg_catalog.array_ndims(" + name +
+                                   "), pg_catalog.array_lower(" + name + ", 1)]",
+                               " GROUP BY 1"),
+                         context, take);
+        return length;
     }
     // The last of the numbers is the address of the target's row, for which a NULL stands in.
     void add_address(Unit unit) {
@@ -175,7 +225,9 @@ class ShippedSource {
 
     const Source& source_;
     const Roles roles_;
-    std::vector<std::string> numbers_, texts_; // expressions over the source, in the order of HeldFit::add
+    std::map<int, std::vector<Feature>> elements_; // of the columns of arrays
+    std::optional<std::string> without_length_;    // one of these columns, all of whose arrays are NULL
+    std::vector<std::string> numbers_, texts_;     // expressions over the source, in the order of HeldFit::add
     Oid addressed_table_ = InvalidOid;
     std::unique_ptr<FitTransport> transport_;
     bool is_of_citus_;
@@ -229,17 +281,26 @@ FitPlan plan_of_columns(const ShippedSource& source) {
     plan.has_addresses = OidIsValid(source.addressed_table());
     Model& model = plan.model;
     bool has_direction = false;
-    const auto add_feature = [&](int place, bool is_categorical, int direction) {
-        const Source::Column& from = source.column(place);
-        model.features.push_back({from.name, stored_type_name(from.type), is_categorical, {}});
+    const auto add_feature = [&](Feature feature, int direction) {
+        model.features.push_back(std::move(feature));
         model.directions.push_back(static_cast<int8_t>(direction));
         has_direction = has_direction || direction != 0;
     };
-    for (size_t i = 0; i < roles.features.size(); i++)
-        add_feature(roles.features[i], roles.categorical[i], roles.directions[i]);
+    for (size_t i = 0; i < roles.features.size(); i++) {
+        const Source::Column& from = source.column(roles.features[i]);
+        if (!roles.arrays[i])
+            add_feature({from.name, stored_type_name(from.type), roles.categorical[i], {}}, roles.directions[i]);
+        else
+            for (const Feature& element : source.elements_of(roles.features[i]))
+                add_feature(element, roles.directions[i]);
+    }
+    std::vector<std::string_view> names;
+    for (const Feature& feature : model.features) names.emplace_back(feature.name);
+    require_distinct_features(std::move(names));
     if (roles.offset) {
+        const Source::Column& from = source.column(*roles.offset);
         model.offset = static_cast<int32_t>(model.features.size());
-        add_feature(*roles.offset, false, 0);
+        add_feature({from.name, stored_type_name(from.type), false, {}}, 0);
     }
     if (!has_direction) model.directions.clear();
     return plan;
@@ -268,8 +329,12 @@ Dataset empty_dataset(const FitPlan& plan, RunContext& context) {
     dataset.add_table(0);
     for (size_t f = 0; f < model.features.size(); f++) {
         FeatureColumn column(context.memory(),
-                             {model.features[f].name, model.features[f].type, model.features[f].categorical, {}}, 0,
-                             model.directions.empty() ? 0 : model.directions[f]);
+                             {model.features[f].name,
+                              model.features[f].type,
+                              model.features[f].categorical,
+                              {},
+                              model.features[f].element},
+                             0, model.directions.empty() ? 0 : model.directions[f]);
         if (model.offset == static_cast<int32_t>(f))
             dataset.offset = std::move(column);
         else
@@ -396,6 +461,7 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
     ServerPeers peers(plan.token, transport, context);
     if (start) peers.tell(encode(*start, context));
     const HeldCounts all = held_by_all(plan, peers);
+    source.require_lengths();
     const std::string repeats = repeats_of_target(source, all, request.unit, context);
     FitResult result =
         fit_distributed(empty_dataset(plan, context), plan.model.options, peers, context, std::move(start));

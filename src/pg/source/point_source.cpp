@@ -2,7 +2,6 @@
 
 extern "C" {
 #include "parser/parse_coerce.h"
-#include "utils/regproc.h"
 }
 
 namespace btml::pg {
@@ -47,16 +46,12 @@ PointSource::Column PointSource::column(int position, bool arrays) const {
     if (result.number != NumberKind::none && !arrays) return result;
     if (result.array.element != NumberKind::none) return result;
     if (!arrays) refuse_type(column, what_, "a number", "", cast_hint(column.name, type) + ".");
-    const Oid cast = result.array.distrusted_cast;
-    if (!OidIsValid(cast))
+    if (!OidIsValid(result.array.distrusted_cast))
         refuse_type(column, what_, "an array of numbers", "",
                     "Arrays are of float8, real, numeric or integers, or of a type with a cast to one of the first "
                     "two.");
-    refuse_type(column, what_, "an array of numbers",
-                format("Its cast calls %s, which belongs neither to you nor to a superuser.",
-                       pg_call([=] { return format_procedure(cast); })),
-                format("Where you trust that function, write the cast in the source: \"%s\"::%s.", column.name.c_str(),
-                       pg_call([=] { return format_type_be(get_func_rettype(cast)); })));
+    refuse_type(column, what_, "an array of numbers", detail_of_distrust(result.array),
+                hint_of_distrust(result.array, column.name));
 }
 
 void PointSource::find_parts() {

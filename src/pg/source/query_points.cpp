@@ -3,6 +3,7 @@
 #include "core/relational/join/join_rows.hpp"
 #include "core/relational/queries/join_sample.hpp"
 #include "pg/values/feature_type.hpp"
+#include "pg/values/number_array.hpp"
 
 namespace btml::pg {
 
@@ -20,16 +21,30 @@ const RowId* row_ids(const relational::JoinRows& rows, const ColumnRef& place) {
 
 std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<Feature>& features) {
     std::vector<ColumnRequest> requests;
-    for (const Feature& feature : features) {
-        const int column = source.column(feature.name);
+    for (const FeatureGroup& group : grouped(features, false)) {
+        const Feature& feature = features[group.first];
+        const int column = source.column(std::string(feature.column()));
         const Oid type = source.columns()[column].type;
         require_feature_type(feature, type, source.name().c_str());
         if (feature.categorical)
             requests.push_back({column, ReadAs::category});
+        else if (feature.element > 0)
+            requests.push_back({column, ReadAs::vector, nullptr, group.count});
         else
             requests.push_back({column, ReadAs::number, time_cast(feature, type)});
     }
     return requests;
+}
+
+// Returns the places of the features, whose columns were asked for first.
+std::vector<ColumnRef> places_of(const std::vector<Feature>& features, const LoadedSource& loaded) {
+    std::vector<ColumnRef> places;
+    for (size_t column = 0; places.size() < features.size(); column++) {
+        const std::vector<ColumnRef>& elements = loaded.elements[column];
+        places.insert(places.end(), elements.begin(), elements.end());
+        if (elements.empty()) places.push_back(loaded.places[column]);
+    }
+    return places;
 }
 
 // Returns where a column is asked for so; asks for it unless a feature has.
@@ -40,6 +55,12 @@ size_t text_request(std::vector<ColumnRequest>& requests, int column, ReadAs as)
     const auto place = static_cast<size_t>(found - requests.begin());
     if (found == requests.end()) requests.push_back({column, as});
     return place;
+}
+
+// Returns how the numbers of an array are printed: those that a double may round, as doubles.
+NumberKind kind_of_elements(Oid type) {
+    const NumberKind kind = pg_call([=] { return array_rule(type, CurrentMemoryContext); }).element;
+    return is_exact(kind) ? kind : NumberKind::float8;
 }
 
 // The column's code of each category as the feature has it, or −1.
@@ -113,9 +134,12 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
         text_places.push_back(text_request(requests, column, ReadAs::category));
     }
     if (request.printed) {
-        const int column = requests[*request.printed].output;
-        const NumberKind kind = source.columns()[column].number;
-        const bool categorical = features[*request.printed].categorical, has_text = categorical || !is_exact(kind);
+        const Feature& feature = features[*request.printed];
+        const int column = source.column(std::string(feature.column()));
+        const bool categorical = feature.categorical;
+        const NumberKind kind =
+            feature.element > 0 ? kind_of_elements(source.columns()[column].type) : source.columns()[column].number;
+        const bool has_text = categorical || !is_exact(kind);
         printed_ = *request.printed;
         printed_is_category_ = categorical;
         printed_kind_ = has_text ? NumberKind::none : kind;
@@ -146,9 +170,10 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
     }
     rows_ = rows.rows;
     values_.resize(rows_ * width_);
+    const std::vector<ColumnRef> places = places_of(features, loaded);
     for (size_t f = 0; f < width_; f++) {
-        const DataColumn& column = column_at(join, loaded.places[f]);
-        const RowId* const ids = row_ids(rows, loaded.places[f]);
+        const DataColumn& column = column_at(join, places[f]);
+        const RowId* const ids = row_ids(rows, places[f]);
         const std::vector<double> codes = codes_of(column, features[f]);
         context.for_each(rows_, 1, [&](uint64_t row) {
             const uint64_t at = ids ? ids[row] : row;

@@ -19,7 +19,7 @@ void append(const ColumnSink& sink, Datum value, bool null, NumberColumn& column
 
 class Columns : public RowSink {
   public:
-    Columns(std::span<const ColumnSink> sinks, KeptRows* kept, const char* relation, const MemoryBudget& budget)
+    Columns(std::span<const ColumnSink> sinks, KeptRows* kept, const char* relation, MemoryBudget& budget)
         : sinks_(sinks), kept_(kept), relation_(relation), budget_(budget) {
         for (const ColumnSink& sink : sinks_) columns_.push_back({sink.name});
     }
@@ -30,7 +30,10 @@ class Columns : public RowSink {
         if (rows_ % rows_of_fetch == 0) reserve();
         for (size_t i = 0; i < sinks_.size(); i++) {
             const ColumnSink& sink = sinks_[i];
-            append(sink, values[sink.position], nulls[sink.position], columns_[i]);
+            if (sink.vector)
+                append_vector(*sink.vector, values[sink.position], nulls[sink.position], columns_[i]);
+            else
+                append(sink, values[sink.position], nulls[sink.position], columns_[i]);
         }
         if (kept_) kept_->add(values, nulls);
         if (++rows_ > relational::max_rows)
@@ -44,19 +47,45 @@ class Columns : public RowSink {
     }
 
   private:
-    // Makes room for a batch of rows; for all that are expected when they are the first, unless that would take much of
-    // the budget: the planner may be wrong.
+    // Returns for how many rows to make room in so many columns when the first comes: for all that are expected, unless
+    // that would take much of the budget. The planner may be wrong.
+    uint64_t first_room(size_t columns) const {
+        const uint64_t affordable = budget_.left() / 4 / sizeof(double) / (columns + 1);
+        return std::max(rows_of_fetch, std::min(expected_rows_ + rows_of_fetch, affordable));
+    }
+
+    // Makes room for a batch of rows.
     void reserve() {
-        uint64_t rows = rows_of_fetch;
-        if (rows_ == 0) {
-            const uint64_t affordable = budget_.left() / 4 / sizeof(double) / (sinks_.size() + 1);
-            rows = std::max(rows, std::min(expected_rows_ + rows_of_fetch, affordable));
-        }
+        const uint64_t rows = rows_ == 0 ? first_room(sinks_.size()) : rows_of_fetch;
         for (const ColumnSink& sink : sinks_) {
-            if (sink.numbers)
+            if (sink.vector)
+                for (Buffer<double>& element : sink.vector->elements) element.reserve(element.size() + rows);
+            else if (sink.numbers)
                 sink.numbers->reserve(sink.numbers->size() + rows);
             else
                 sink.codes->reserve(sink.codes->size() + rows);
+        }
+    }
+
+    void append_vector(VectorColumn& vector, Datum value, bool null, NumberColumn& column) {
+        if (null) {
+            for (Buffer<double>& element : vector.elements) element.append_reserved(null_number);
+            return;
+        }
+        read_vector(vector.rule, value, vector.length, vector.by_model, numbers_, column);
+        if (vector.elements.empty()) begin(vector, numbers_.size());
+        for (size_t i = 0; i < numbers_.size(); i++) vector.elements[i].append_reserved(numbers_[i]);
+    }
+
+    // In all rows before, the vector is NULL.
+    void begin(VectorColumn& vector, size_t length) {
+        vector.length = length;
+        const uint64_t rows = std::max(rows_ + rows_of_fetch, first_room(sinks_.size() + length));
+        vector.elements.reserve(length);
+        for (size_t i = 0; i < length; i++) {
+            Buffer<double>& element = vector.elements.emplace_back(budget_, "the elements of arrays");
+            element.reserve(rows);
+            for (uint64_t row = 0; row < rows_; row++) element.append_reserved(null_number);
         }
     }
 
@@ -64,8 +93,9 @@ class Columns : public RowSink {
     std::vector<NumberColumn> columns_; // one for each sink
     KeptRows* kept_;
     const char* relation_;
-    const MemoryBudget& budget_;
+    MemoryBudget& budget_;
     uint64_t rows_ = 0, expected_rows_ = 0;
+    std::vector<double> numbers_; // of the last array
 };
 
 } // namespace

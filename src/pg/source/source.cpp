@@ -7,6 +7,7 @@
 #include "pg/source/scan.hpp"
 #include "pg/values/feature_type.hpp"
 
+#include <deque>
 #include <numeric>
 
 namespace btml::pg {
@@ -105,8 +106,17 @@ struct CategoryColumn {
 
 // A column that is carried along, or a total.
 struct PendingColumn {
-    const SourceOutput* output; // null: a total
-    ColumnSink sink;            // without its place in memory
+    const SourceOutput* output;   // null: a total
+    ColumnSink sink;              // without its place in memory
+    std::vector<int> others = {}; // of a vector, the columns of its elements but the first
+};
+
+// A vector that was asked for: its place until it is spread, and what is read of it.
+struct PendingVector {
+    size_t request;
+    int table, column;
+    VectorColumn read;
+    std::vector<double> null_row = {}; // what its elements are in a row without a match; empty: NULL
 };
 
 // One base relation's query, and where its columns go.
@@ -199,7 +209,13 @@ class Reading {
             query.kept.push_back({sink.position, output->type, output->typmod});
             return;
         }
-        if (request.as == ReadAs::number) {
+        elements_.resize(places_.size() + 1);
+        if (request.as == ReadAs::vector) {
+            const ArrayRule rule = pg_call([=] { return array_rule(type, CurrentMemoryContext); });
+            const int column = static_cast<int>(tables_[table].columns.size());
+            vectors_.push_back({places_.size(), table, column, {rule, request.length, request.length > 0}});
+            sink.vector = &vectors_.back().read;
+        } else if (request.as == ReadAs::number) {
             sink.number = number_kind(type);
             sink.time_cast = request.time_cast;
         } else if (request.as == ReadAs::group) {
@@ -240,7 +256,8 @@ class Reading {
         std::optional<Stopwatch> watch(timings[1].seconds);
         relational::Join join(std::move(tables_), std::move(left_joins_), context_);
         watch.reset();
-        return {std::move(join),          std::move(places_), std::move(total_places_),
+        elements_.resize(places_.size());
+        return {std::move(join),          std::move(places_), std::move(elements_), std::move(total_places_),
                 std::move(group_values_), std::move(kept_),   std::move(timings)};
     }
 
@@ -323,6 +340,8 @@ class Reading {
             column.codes.shrink_to_fit();
         }
         read_null_row(table);
+        for (PendingVector& vector : vectors_)
+            if (vector.table == table) spread(vector);
         if (!kept_[table]) return;
         number_rows(table);
         keep_null_row(table);
@@ -334,10 +353,34 @@ class Reading {
             ColumnSink& sink = sinks.emplace_back(queries_[table].columns[i].sink);
             if (sink.dictionary)
                 sink.codes = &tables_[table].columns[i].codes;
-            else
+            else if (!sink.vector)
                 sink.numbers = &tables_[table].columns[i].numbers;
         }
         return sinks;
+    }
+
+    // Makes columns of a vector's elements: the first takes the vector's place, the others stand behind all columns.
+    void spread(PendingVector& vector) {
+        relational::Table& loaded = tables_[vector.table];
+        const std::string name = loaded.columns[vector.column].name;
+        VectorColumn& read = vector.read;
+        for (size_t e = 0; e < std::max<size_t>(read.length, 1); e++) {
+            DataColumn made =
+                empty_column(element_name(name, e + 1).c_str(), DataColumn::Kind::number, context_.memory());
+            if (read.elements.empty())
+                made.numbers = Buffer<double>(context_.memory(), "the elements of arrays", loaded.rows, null_number);
+            else
+                made.numbers = std::move(read.elements[e]);
+            made.numbers.shrink_to_fit();
+            if (!vector.null_row.empty()) made.null_row_number = vector.null_row[e];
+            const int column = e == 0 ? vector.column : static_cast<int>(loaded.columns.size());
+            if (e == 0)
+                loaded.columns[column] = std::move(made);
+            else
+                loaded.columns.push_back(std::move(made));
+            if (e > 0) queries_[vector.table].columns[vector.column].others.push_back(column);
+            if (read.length > 0) elements_[vector.request].push_back({vector.table, column});
+        }
     }
 
     // Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
@@ -346,22 +389,37 @@ class Reading {
         relational::Table& loaded = tables_[table];
         const std::vector<PendingColumn>& columns = queries_[table].columns;
         for (size_t i = 0; i < columns.size(); i++) {
-            Node* const expression = columns[i].output ? columns[i].output->null_row : nullptr;
-            if (!expression) continue;
-            const Query* const query = pg_call([=] { return query_without_tables(list_make1(expression)); });
+            if (!columns[i].output || !columns[i].output->null_row || columns[i].sink.vector) continue;
             Buffer<double> number(context_.memory(), "columns of the source");
             Buffer<uint32_t> code(context_.memory(), "columns of the source");
             ColumnSink sink = columns[i].sink;
-            sink.position = 0;
             sink.numbers = sink.dictionary ? nullptr : &number;
             sink.codes = sink.dictionary ? &code : nullptr;
-            const NullRowContext error_context(format("column \"%s\"", columns[i].output->name));
-            scan(query, analysis_.text, loaded.name.c_str(), {sink}, nullptr, context_);
+            read_null_row(table, columns[i].output, sink);
             if (sink.dictionary)
                 loaded.columns[i].null_row_code = code[0];
             else
                 loaded.columns[i].null_row_number = number[0];
         }
+        for (PendingVector& vector : vectors_)
+            if (vector.table == table && columns[vector.column].output->null_row)
+                read_null_row(vector, columns[vector.column]);
+    }
+
+    void read_null_row(PendingVector& vector, const PendingColumn& column) {
+        VectorColumn read{vector.read.rule, vector.read.length, vector.read.by_model};
+        ColumnSink sink = column.sink;
+        sink.vector = &read;
+        read_null_row(vector.table, column.output, sink);
+        for (const Buffer<double>& element : read.elements) vector.null_row.push_back(element[0]);
+        vector.read.length = read.length;
+    }
+
+    void read_null_row(int table, const SourceOutput* output, ColumnSink sink) {
+        const Query* const query = pg_call([=] { return query_without_tables(list_make1(output->null_row)); });
+        sink.position = 0;
+        const NullRowContext error_context(format("column \"%s\"", output->name));
+        scan(query, analysis_.text, tables_[table].name.c_str(), {sink}, nullptr, context_);
     }
 
     // The row that stands for "no match" is kept behind those that were read.
@@ -401,8 +459,7 @@ class Reading {
                 return value == relational::null_key ? null_content : contents[value];
             });
         }
-        for (size_t i = 0; i < queries_[table].columns.size(); i++) {
-            const DataColumn& column = loaded.columns[i];
+        const auto mix_column = [&](const DataColumn& column) {
             if (column.kind == DataColumn::Kind::number)
                 // A negative zero equals the other.
                 mix([&](uint64_t row) {
@@ -411,6 +468,10 @@ class Reading {
                 });
             else
                 mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
+        };
+        for (size_t i = 0; i < queries_[table].columns.size(); i++) {
+            mix_column(loaded.columns[i]);
+            for (const int other : queries_[table].columns[i].others) mix_column(loaded.columns[other]);
         }
         if (distinct) relational::tell_equal_rows_apart(content, context_);
         loaded.content = std::move(content);
@@ -449,6 +510,8 @@ class Reading {
     std::vector<relational::Table> tables_;
     std::vector<relational::LeftJoin> left_joins_;
     std::vector<relational::ColumnRef> places_, total_places_;
+    std::vector<std::vector<relational::ColumnRef>> elements_; // by request, as far as it has vectors
+    std::deque<PendingVector> vectors_;                        // which sinks point into
     std::vector<std::unique_ptr<KeyDictionary>> group_values_;
     std::vector<std::unique_ptr<KeptRows>> kept_;
     std::vector<TableQuery> queries_; // by table

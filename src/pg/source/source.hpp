@@ -13,6 +13,7 @@ namespace btml::pg {
 // How an output column is read.
 enum class ReadAs {
     number,   // DataColumn of numbers
+    vector,   // arrays, which array_rule() reads: a DataColumn of numbers for each of their elements
     category, // DataColumn of codes, its categories in CategoryOrder; the type must have no category_fault()
     text,     // DataColumn of codes, its categories the texts that the session writes
     group,    // DataColumn of codes into the distinct values, which LoadedSource::group_values keeps
@@ -27,6 +28,7 @@ struct ColumnRequest {
     int output; // index into Source::columns()
     ReadAs as;
     PGFunction time_cast = nullptr; // of a point in time, before it becomes a number
+    size_t length = 0;              // of a vector, as a model expects it; 0: as of the first one
 };
 
 // Has a base relation that is one table read as groups of rows: by its keys and the columns asked for of it, which are
@@ -39,8 +41,12 @@ struct GroupedRelation {
 // A source's tables and what was asked for of them.
 struct LoadedSource {
     relational::Join join;
-    std::vector<relational::ColumnRef> places; // one for each request; of a column kept as it is, that of KeptRows
-    std::vector<relational::ColumnRef> totals; // one for each total of grouped relations, in their order
+    // One for each request; of a column kept as it is, that of KeptRows, of a vector that of its first element.
+    std::vector<relational::ColumnRef> places;
+    // One for each request: the places of a vector's elements. There are none where it is NULL in all rows and its
+    // length is not known; its place has NULLs then.
+    std::vector<std::vector<relational::ColumnRef>> elements;
+    std::vector<relational::ColumnRef> totals;                // one for each total of grouped relations, in their order
     std::vector<std::unique_ptr<KeyDictionary>> group_values; // for requests of groups, in their order
     // One for each table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers
     // of its rows there; the row that stands for "no match" in a left join is the last.

@@ -3,6 +3,7 @@
 #include "pg/bridge/nodes.hpp"
 #include "pg/source/source.hpp"
 #include "pg/values/feature_type.hpp"
+#include "pg/values/number_array.hpp"
 #include "pg/values/result.hpp"
 #include "pg/values/values.hpp"
 
@@ -29,6 +30,11 @@ bool is_label_target(const Source& source, int column, const TrainingRequest& re
     return false;
 }
 
+ArrayRule rule_of(const Source::Column& column) {
+    const Oid type = column.type;
+    return pg_call([=] { return array_rule(type, CurrentMemoryContext); });
+}
+
 void check_feature_type(const Source::Column& column, bool categorical) {
     const Oid type = column.type;
     if (categorical) {
@@ -36,14 +42,19 @@ void check_feature_type(const Source::Column& column, bool categorical) {
         return;
     }
     if (column.number != NumberKind::none) return;
+    const ArrayRule array = rule_of(column);
+    if (array.reads()) return;
+    if (OidIsValid(array.distrusted_cast))
+        throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
+                    detail_of_distrust(array), hint_of_distrust(array, column.name));
     const Oid collation = column.collation;
     const CategoryFault fault = pg_call([=] { return category_fault(type, collation); });
     const char* const or_else = fault == CategoryFault::none        ? ", name it in categorical"
                                 : fault == CategoryFault::of_equals ? ", make a text of it"
                                                                     : "";
     throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
-                "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
-                "those named in categorical.",
+                "Features are numbers, dates, times and intervals, arrays of numbers, or categories: text, enum and "
+                "boolean columns, and those named in categorical.",
                 cast_hint(column.name, type) + or_else + ", or leave it out: exclude => '{" + column.name + "}'.");
 }
 
@@ -170,6 +181,7 @@ size_t place_of_feature(const Source& source, const Roles& roles, const std::str
 void assign_categories(const Source& source, const TrainingRequest& request, Roles& roles) {
     std::vector<bool>& categorical = roles.categorical;
     categorical.assign(roles.features.size(), false);
+    roles.arrays.assign(roles.features.size(), false);
     for (const std::string& name : request.categorical)
         categorical[place_of_feature(source, roles, name, "categorical")] = true;
     for (size_t i = 0; i < roles.features.size(); i++) {
@@ -177,6 +189,7 @@ void assign_categories(const Source& source, const TrainingRequest& request, Rol
         const Oid type = column.type;
         categorical[i] = categorical[i] || pg_call([=] { return is_categorical(type); });
         check_feature_type(column, categorical[i]);
+        roles.arrays[i] = !categorical[i] && column.number == NumberKind::none;
     }
 }
 
@@ -207,13 +220,25 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
     if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query])});
     if (roles.divider()) requests.push_back({*roles.divider(), roles.order_by ? ReadAs::number : ReadAs::category});
     for (size_t i = 0; i < roles.features.size(); i++)
-        requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
+        requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category
+                                               : roles.arrays[i]    ? ReadAs::vector
+                                                                    : ReadAs::number});
     return requests;
 }
 
-DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::vector<ColumnRef>& places) {
+// Adds the elements that a vector has.
+void add_elements(const Source::Column& column, const std::vector<ColumnRef>& elements, int direction,
+                  DatasetPlan& plan) {
+    const std::string type = array_type_name(rule_of(column));
+    for (const ColumnRef& place : elements) {
+        const auto element = static_cast<uint32_t>(&place - elements.data()) + 1;
+        plan.features.push_back({place, type, direction, element});
+    }
+}
+
+DatasetPlan dataset_plan(const Source& source, const Roles& roles, const LoadedSource& loaded) {
     size_t next = 0;
-    const auto place = [&] { return places[next++]; };
+    const auto place = [&] { return loaded.places[next++]; };
     const auto feature = [&](int column, int direction) {
         return relational::FeatureRef{place(), stored_type_name(source.columns()[column].type), direction};
     };
@@ -224,9 +249,27 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
     if (roles.offset) plan.offset = feature(*roles.offset, 0);
     if (roles.query) plan.query = place();
     if (roles.divider()) plan.divider = feature(*roles.divider(), 0);
-    for (size_t i = 0; i < roles.features.size(); i++)
-        plan.features.push_back(feature(roles.features[i], roles.directions[i]));
+    for (size_t i = 0; i < roles.features.size(); i++) {
+        const Source::Column& column = source.columns()[roles.features[i]];
+        if (roles.arrays[i])
+            add_elements(column, loaded.elements[next++], roles.directions[i], plan);
+        else
+            plan.features.push_back(feature(roles.features[i], roles.directions[i]));
+    }
     return plan;
+}
+
+// Error invalid_argument for a vector whose length no row tells.
+void require_lengths(const Source& source, const std::vector<ColumnRequest>& requests, const LoadedSource& loaded) {
+    for (size_t r = 0; r < requests.size(); r++)
+        if (requests[r].as == ReadAs::vector && loaded.elements[r].empty())
+            refuse_unknown_length(source.columns()[requests[r].output].name);
+}
+
+std::vector<std::string_view> feature_names(const relational::Join& join, const DatasetPlan& plan) {
+    std::vector<std::string_view> names;
+    for (const relational::FeatureRef& feature : plan.features) names.push_back(column_at(join, feature.place).name);
+    return names;
 }
 
 // Rows without a target are not part of the training set; returns how many rows of the join that were.
@@ -295,6 +338,20 @@ Roles assign_roles(const TrainingRequest& request) {
     return roles;
 }
 
+void refuse_unknown_length(const std::string& column) {
+    throw Error(ErrorCode::invalid_argument, format("column \"%s\" is NULL in all rows", column.c_str()),
+                "The length of its arrays is not known.", "Leave it out: exclude => '{" + column + "}'.");
+}
+
+void require_distinct_features(std::vector<std::string_view> names) {
+    std::sort(names.begin(), names.end());
+    const auto found = std::adjacent_find(names.begin(), names.end());
+    if (found == names.end()) return;
+    throw Error(ErrorCode::duplicate_column, format("two features are called \"%s\"", std::string(*found).c_str()),
+                "One is a column of the source, the other an element of its arrays.",
+                "Give the column another name, or leave it out: exclude => '{…}'.");
+}
+
 static void check_one_divider(const TrainingRequest& request) {
     const auto refuse = [](const char* one, const char* other) {
         throw Error(ErrorCode::invalid_argument, format("%s and %s are not valid together", one, other), "",
@@ -361,7 +418,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
     }
     const bool has_labels = target_type == BOOLOID || requests.front().as == ReadAs::category;
     LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
-    DatasetPlan plan = dataset_plan(source, roles, loaded.places);
+    DatasetPlan plan = dataset_plan(source, roles, loaded);
     std::optional<Stopwatch> watch(loaded.timings.back().seconds);
     const uint64_t skipped = skip_null_targets(loaded.join, plan.target, context);
     const WideCount rows = loaded.join.wide_count(context);
@@ -369,6 +426,8 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
+    require_lengths(source, requests, loaded);
+    require_distinct_features(feature_names(loaded.join, plan));
     std::string repeats;
     const relational::Table& of_target = loaded.join.tables()[plan.target.table];
     if (rows > of_target.rows) {

@@ -46,6 +46,7 @@ struct Roles {
     std::optional<int> holdout, weight, offset, query, fold, order_by, group_by;
     std::vector<int> features;
     std::vector<bool> categorical; // of features
+    std::vector<bool> arrays;      // of features: each element of theirs is a feature of the model
     std::vector<int> directions;   // of features
 
     // The column's role other than that of a feature, or nullptr. What rows are ordered by may be a feature.
@@ -64,6 +65,10 @@ struct Roles {
 };
 // Errors: wrong_type, invalid_argument, duplicate_column or not_supported naming the column.
 Roles assign_roles(const TrainingRequest& request);
+// Says that no row tells how long the column's arrays are.
+[[noreturn]] void refuse_unknown_length(const std::string& column);
+// Error duplicate_column where an element of arrays has the name of another column.
+void require_distinct_features(std::vector<std::string_view> names);
 
 struct TrainingJoin {
     relational::Join join;        // without the rows whose target is NULL

@@ -1,5 +1,7 @@
 #include "pg/values/feature_type.hpp"
 
+#include "pg/values/number_array.hpp"
+
 extern "C" {
 #include "access/transam.h"
 }
@@ -73,9 +75,14 @@ bool takes_number(const Feature& feature, Oid type) {
     return meaning && strcmp(meaning, meaning_of(feature.type)) == 0;
 }
 
+bool takes_array(Oid type) {
+    return pg_call([=] { return array_rule(type, CurrentMemoryContext); }).reads();
+}
+
 std::string hint_for(const Feature& feature, Oid type) {
     if (feature.categorical)
         return "Pass the category as text" + (feature.type == "text" ? "." : " or as " + feature.type + ".");
+    if (feature.element > 0) return "Pass an array of numbers.";
     if (meaning_of(feature.type) == std::string_view("a number")) return cast_hint(feature.name, type) + ".";
     return format("Pass %s.", meaning_of(feature.type));
 }
@@ -120,10 +127,13 @@ void require_category_type(const char* what, const std::string& column, Oid type
 }
 
 void require_feature_type(const Feature& feature, Oid type, const char* owner) {
-    if (feature.categorical ? takes_label(feature, type) : takes_number(feature, type)) return;
+    if (feature.categorical   ? takes_label(feature, type)
+        : feature.element > 0 ? takes_array(type)
+                              : takes_number(feature, type))
+        return;
     throw Error(ErrorCode::wrong_type,
-                format("column \"%s\" of %s has type %s, the model's feature has type %s", feature.name.c_str(), owner,
-                       type_name(type), feature.type.c_str()),
+                format("column \"%s\" of %s has type %s, the model's feature has type %s",
+                       std::string(feature.column()).c_str(), owner, type_name(type), feature.type.c_str()),
                 "", hint_for(feature, type));
 }
 

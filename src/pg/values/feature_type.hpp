@@ -15,8 +15,8 @@ std::string stored_type_name(Oid type);
 void require_category_type(const char* what, const std::string& column, Oid type, Oid collation);
 
 // Error wrong_type unless values of the type can be what the feature was in training: numbers for a number, times for a
-// time, and for a category its text, an enum where it was a text, or the type that it had, whose values have the same
-// text. owner: what has the column, as in "the record".
+// time, arrays of numbers for an element, and for a category its text, an enum where it was a text, or the type that it
+// had, whose values have the same text. owner: what has the column, as in "the record".
 void require_feature_type(const Feature& feature, Oid type, const char* owner);
 
 // Returns the cast to the type that a point in time had in training; null where the number is the same without it.

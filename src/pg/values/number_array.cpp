@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "parser/parse_coerce.h"
+#include "utils/regproc.h"
 }
 
 namespace btml::pg {
@@ -38,6 +39,38 @@ void convert_numbers(const ArrayRule& rule, ArrayType* array, double* numbers, N
     for (int i = 0; i < count; i++) numbers[i] = nulls[i] ? null_number : to_number(values[i], rule.element, &column);
 }
 
+// Makes the value an array.
+ArrayType* converted(const ArrayRule& rule, Datum value) {
+    return pg_call([&] {
+        // A cast may also take the type modifier wanted (none) and whether it is explicit.
+        const Datum array = !rule.cast                 ? value
+                            : rule.cast_arguments == 1 ? FunctionCall1(rule.cast, value)
+                            : rule.cast_arguments == 2
+                                ? FunctionCall2(rule.cast, value, Int32GetDatum(-1))
+                                : FunctionCall3(rule.cast, value, Int32GetDatum(-1), BoolGetDatum(true));
+        return DatumGetArrayTypeP(array);
+    });
+}
+
+int numbers_of(const ArrayRule& rule, ArrayType* array, std::vector<double>& numbers, NumberColumn& column) {
+    const int dimensions = ARR_NDIM(array);
+    numbers.resize(dimensions == 1 ? static_cast<size_t>(ARR_DIMS(array)[0]) : 0);
+    if (dimensions != 1) return dimensions;
+    if (rule.element == NumberKind::float8 && !ARR_HASNULL(array))
+        copy_numbers<float8>(array, numbers);
+    else if (rule.element == NumberKind::float4 && !ARR_HASNULL(array))
+        copy_numbers<float4>(array, numbers);
+    else
+        pg_call([&] { convert_numbers(rule, array, numbers.data(), column); });
+    return dimensions;
+}
+
+[[noreturn]] void refuse_array(const NumberColumn& column, ErrorCode code, const std::string& what,
+                               const std::string& hint) {
+    throw Error(code, format("column \"%s\" has %s", column.name, what.c_str()),
+                "Each element of the column is a feature, so that all arrays have one length.", hint);
+}
+
 } // namespace
 
 ArrayRule array_rule(Oid type, MemoryContext context) {
@@ -63,25 +96,58 @@ ArrayRule array_rule(Oid type, MemoryContext context) {
 }
 
 int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers, NumberColumn& column) {
-    ArrayType* const array = pg_call([&] {
-        // A cast may also take the type modifier wanted (none) and whether it is explicit.
-        const Datum converted = !rule.cast                 ? value
-                                : rule.cast_arguments == 1 ? FunctionCall1(rule.cast, value)
-                                : rule.cast_arguments == 2
-                                    ? FunctionCall2(rule.cast, value, Int32GetDatum(-1))
-                                    : FunctionCall3(rule.cast, value, Int32GetDatum(-1), BoolGetDatum(true));
-        return DatumGetArrayTypeP(converted);
-    });
-    const int dimensions = ARR_NDIM(array);
-    numbers.resize(dimensions == 1 ? static_cast<size_t>(ARR_DIMS(array)[0]) : 0);
-    if (dimensions != 1) return dimensions;
-    if (rule.element == NumberKind::float8 && !ARR_HASNULL(array))
-        copy_numbers<float8>(array, numbers);
-    else if (rule.element == NumberKind::float4 && !ARR_HASNULL(array))
-        copy_numbers<float4>(array, numbers);
-    else
-        pg_call([&] { convert_numbers(rule, array, numbers.data(), column); });
-    return dimensions;
+    return numbers_of(rule, converted(rule, value), numbers, column);
+}
+
+void check_vector(const ArrayShape& shape, size_t length, bool by_model, const NumberColumn& column) {
+    if (shape.dimensions > 1)
+        refuse_array(column, ErrorCode::wrong_type, format("an array of %d dimensions", shape.dimensions),
+                     "Take one slice of it.");
+    if (shape.dimensions == 0)
+        refuse_array(column, ErrorCode::invalid_argument, "an empty array", "NULL is for an array that is missing.");
+    if (shape.first != 1)
+        refuse_array(column, ErrorCode::invalid_argument,
+                     format("an array that begins at [%d], not at [1]", shape.first),
+                     format("Take it as \"%s\"[:], which begins at 1.", column.name));
+    if (length != 0 && shape.elements != length)
+        refuse_array(column, ErrorCode::invalid_argument,
+                     format("an array of length %zu, %s %zu", shape.elements,
+                            by_model ? "the model expects" : "another row has one of", length),
+                     by_model ? "" : "Leave such rows out with WHERE, or make the arrays alike.");
+}
+
+void read_vector(const ArrayRule& rule, Datum value, size_t length, bool by_model, std::vector<double>& numbers,
+                 NumberColumn& column) {
+    ArrayType* const array = converted(rule, value);
+    const int dimensions = numbers_of(rule, array, numbers, column);
+    check_vector({numbers.size(), dimensions, dimensions == 0 ? 1 : ARR_LBOUND(array)[0]}, length, by_model, column);
+}
+
+std::string array_type_name(const ArrayRule& rule) {
+    switch (rule.element) {
+    case NumberKind::int2:
+        return "smallint[]";
+    case NumberKind::int4:
+        return "integer[]";
+    case NumberKind::int8:
+        return "bigint[]";
+    case NumberKind::float4:
+        return "real[]";
+    case NumberKind::numeric:
+        return "numeric[]";
+    default:
+        return "double precision[]";
+    }
+}
+
+std::string detail_of_distrust(const ArrayRule& rule) {
+    return format("Its cast calls %s, which belongs neither to you nor to a superuser.",
+                  pg_call([&] { return format_procedure(rule.distrusted_cast); }));
+}
+
+std::string hint_of_distrust(const ArrayRule& rule, const std::string& column) {
+    return format("Where you trust that function, write the cast in the source: \"%s\"::%s.", column.c_str(),
+                  pg_call([&] { return format_type_be(get_func_rettype(rule.distrusted_cast)); }));
 }
 
 static ArrayType* new_array(size_t count, Oid type, size_t element_bytes) {

@@ -15,6 +15,8 @@ struct ArrayRule {
     FmgrInfo* cast = nullptr; // to real[] or float8[], for types that are no arrays
     int cast_arguments = 0;
     Oid distrusted_cast = InvalidOid; // the function of a cast that is not taken
+
+    bool reads() const { return element != NumberKind::none; }
 };
 
 // Arrays of integers, reals or numerics, and types with a cast to real[] or float8[]. The caller did not ask for that
@@ -26,6 +28,26 @@ ArrayRule array_rule(Oid type, MemoryContext context);
 // Errors of an element name the column. Returns the array's dimensions: 0 for an empty one; numbers of arrays of more
 // than one are not read.
 int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers, NumberColumn& column);
+
+struct ArrayShape {
+    size_t elements; // of one dimension
+    int dimensions;  // 0: it is empty
+    int first;       // the lower bound
+};
+
+// Checks one array of a column whose elements become features. length: what all of them have, 0 where this is the first
+// one; by_model: it is what the model expects. Errors naming the column: invalid_argument for another length, an empty
+// array and one that does not begin at 1, wrong_type for more than one dimension.
+void check_vector(const ArrayShape& shape, size_t length, bool by_model, const NumberColumn& column);
+// Reads one, as of read_numbers. Errors also: those of check_vector.
+void read_vector(const ArrayRule& rule, Datum value, size_t length, bool by_model, std::vector<double>& numbers,
+                 NumberColumn& column);
+// The name of the array type that such a column is read as.
+std::string array_type_name(const ArrayRule& rule);
+
+// Say why a cast is not taken, and what to do, in an error about a column that has no other.
+std::string detail_of_distrust(const ArrayRule& rule);
+std::string hint_of_distrust(const ArrayRule& rule, const std::string& column);
 
 // A float8[] of one dimension, of zeros or of these numbers; an integer[] of zeros.
 ArrayType* new_number_array(size_t count);

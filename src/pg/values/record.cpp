@@ -15,10 +15,10 @@ int find_attribute(TupleDesc columns, const Feature& feature) {
     int found = -1;
     for (int i = 0; i < columns->natts; i++) {
         const Form_pg_attribute attribute = TupleDescAttr(columns, i);
-        if (attribute->attisdropped || feature.name != NameStr(attribute->attname)) continue;
+        if (attribute->attisdropped || feature.column() != NameStr(attribute->attname)) continue;
         if (found >= 0)
             throw Error(ErrorCode::duplicate_column,
-                        format("the record has more than one column \"%s\"", feature.name.c_str()));
+                        format("the record has more than one column \"%s\"", NameStr(attribute->attname)));
         found = i;
     }
     return found;
@@ -35,13 +35,14 @@ bool has_no_names(TupleDesc columns) {
     std::vector<std::string> names;
     for (int i = 0; i < columns->natts; i++)
         if (!TupleDescAttr(columns, i)->attisdropped) names.emplace_back(NameStr(TupleDescAttr(columns, i)->attname));
-    const std::string error = format("the record has no column \"%s\", which the model needs", feature.name.c_str());
+    const std::string column(feature.column());
+    const std::string error = format("the record has no column \"%s\", which the model needs", column.c_str());
     if (has_no_names(columns))
         throw Error(ErrorCode::undefined_column, error,
                     "Its columns have no names: a distributed query loses those of x.* of a view or subquery.",
                     "Cast the row to a type with names, as in ROW(x.a, x.b)::my_type, or pass an array in the order of "
                     "btml.feature_names(model).");
-    const std::string nearest = nearest_name(feature.name, names);
+    const std::string nearest = nearest_name(column, names);
     throw Error(ErrorCode::undefined_column, error,
                 names.empty() ? "The record has no columns." : "The record's columns are " + quoted_list(names) + ".",
                 (nearest.empty() ? "" : format("Perhaps it is \"%s\" there. ", nearest.c_str())) +
@@ -72,14 +73,21 @@ void RecordReader::learn(Oid type, int32 typmod) {
     });
     attributes_.clear();
     for (const Feature& feature : features_) {
+        if (feature.element > 1) { // which is read with the first
+            attributes_.push_back(attributes_.back());
+            continue;
+        }
         const int position = find_attribute(columns_, feature);
         if (position < 0) lacks(columns_, feature);
         const Oid column = TupleDescAttr(columns_, position)->atttypid;
-        Attribute attribute{position, feature.categorical, NumberKind::none, nullptr, {}, {}};
+        Attribute attribute{position, feature.categorical, NumberKind::none, nullptr, {}, {}, {}};
         attribute.number = pg_call([=] { return number_kind(column); });
         if (feature.categorical) attribute.label = pg_call([=, this] { return category_rule(column, context_); });
         require_feature_type(feature, column, "the record");
-        if (!feature.categorical) attribute.time_cast = time_cast(feature, column);
+        if (feature.element > 0)
+            attribute.array = pg_call([=, this] { return array_rule(column, context_); });
+        else if (!feature.categorical)
+            attribute.time_cast = time_cast(feature, column);
         attributes_.push_back(std::move(attribute));
     }
     values_.resize(columns_->natts);
@@ -102,6 +110,16 @@ double RecordReader::number(size_t feature, Datum value) {
     return guarded_number(value, attributes_[feature].number, column, attributes_[feature].time_cast);
 }
 
+// Reads the array whose elements the features from the first on are, as many as there are values.
+void RecordReader::read_elements(size_t first, std::span<double> values) {
+    const Attribute& attribute = attributes_[first];
+    const std::string name(features_[first].column());
+    NumberColumn column{name.c_str()};
+    read_vector(attribute.array, values_[static_cast<size_t>(attribute.position)], values.size(), true, elements_,
+                column);
+    std::copy(elements_.begin(), elements_.end(), values.begin());
+}
+
 void RecordReader::read(Datum record, std::vector<double>& values) {
     HeapTupleHeader const header = pg_call([=] { return DatumGetHeapTupleHeader(record); });
     const Oid type = HeapTupleHeaderGetTypeId(header);
@@ -117,11 +135,15 @@ void RecordReader::read(Datum record, std::vector<double>& values) {
         tuple.t_data = header;
         heap_deform_tuple(&tuple, columns_, values_.data(), nulls_.get());
     });
-    for (size_t i = 0; i < attributes_.size(); i++) {
+    for (size_t i = 0, count = 1; i < attributes_.size(); i += count) {
         const Attribute& attribute = attributes_[i];
         const auto at = static_cast<size_t>(attribute.position);
+        count = features_of_column(features_, i);
+        const std::span<double> own = std::span(values).subspan(i, count);
         if (nulls_[at])
-            values[i] = null_number;
+            std::fill(own.begin(), own.end(), null_number);
+        else if (features_[i].element > 0)
+            read_elements(i, own);
         else if (attribute.categorical)
             values[i] = category(i, values_[at]);
         else

@@ -3,7 +3,7 @@
 
 #include "core/data/feature.hpp"
 #include "pg/bridge/guard.hpp"
-#include "pg/values/values.hpp"
+#include "pg/values/number_array.hpp"
 
 namespace btml::pg {
 
@@ -28,12 +28,13 @@ class RecordReader {
         : features_(features), codes_(codes), context_(context) {}
 
     // values[i] becomes the value of features[i] as boosting::Predictor takes it: a number, the code of a category (−1
-    // for one that the model does not know) or null_number. Errors undefined_column, duplicate_column, wrong_type.
+    // for one that the model does not know) or null_number. Errors undefined_column, duplicate_column, wrong_type, and
+    // those of read_vector.
     // What was found out about a row type is kept for the next row of the same command: others may have altered it.
     void read(Datum record, std::vector<double>& values);
 
-    // Returns what features[i] was in the last row: a category, or else the text that the session writes; nothing for
-    // NULL. The row must still be there.
+    // Returns what the column of features[i] was in the last row: a category, or else the text that the session writes;
+    // nothing for NULL. The row must still be there.
     std::optional<std::string> text(size_t i);
 
   private:
@@ -44,12 +45,14 @@ class RecordReader {
         NumberKind number;
         PGFunction time_cast; // null: none
         LabelRule label;
+        ArrayRule array;                            // of elements
         std::unordered_map<Oid, double> enum_codes; // found so far
     };
 
     void learn(Oid type, int32 typmod);
     double category(size_t feature, Datum value);
     double number(size_t feature, Datum value);
+    void read_elements(size_t first, std::span<double> values);
 
     const std::vector<Feature>& features_;
     const CategoryCodes& codes_;
@@ -59,6 +62,7 @@ class RecordReader {
     CommandId command_ = InvalidCommandId;
     TupleDesc columns_ = nullptr;
     std::vector<Attribute> attributes_; // of the features
+    std::vector<double> elements_;      // of the array read last
     std::vector<Datum> values_;
     std::unique_ptr<bool[]> nulls_;
 };

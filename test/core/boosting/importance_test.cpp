@@ -37,7 +37,7 @@ Explained explained_rows(size_t rows, uint64_t seed) {
 std::vector<ContributionSize> sizes_of(const Explained& explained, WideCount of_rows) {
     QuietContext quiet;
     Explainer explainer(explained.model, quiet);
-    return contribution_sizes(explainer, explained.points, of_rows, quiet);
+    return contribution_sizes(explainer, grouped(explained.model.features, true), explained.points, of_rows, quiet);
 }
 
 TEST(ContributionSizes, AreMeansWithTheirStandardErrors) {
@@ -55,6 +55,22 @@ TEST(ContributionSizes, AreMeansWithTheirStandardErrors) {
             EXPECT_NEAR(part[f].std_error.value(), std::sqrt(squares / 49 / 50 * (1 - 50.0 / 200)), 1e-12);
         }
     }
+}
+
+// What the features of a group add is summed up before its magnitude is taken.
+TEST(ContributionSizes, OfGroupsAreOfTheirSums) {
+    QuietContext quiet;
+    const Explained explained = explained_rows(50, 3);
+    Explainer explainer(explained.model, quiet);
+    const size_t features = explainer.features();
+    std::vector<double> found(features + 1);
+    double mean = 0;
+    for (size_t row = 0; row < explained.rows; row++) {
+        explainer.contributions(std::span(explained.points).subspan(row * features, features), found);
+        mean += std::abs(found[0] + found[1]) / static_cast<double>(explained.rows);
+    }
+    const FeatureGroup groups[] = {{0, 2, "both"}};
+    EXPECT_NEAR(contribution_sizes(explainer, groups, explained.points, 50, quiet)[0].mean, mean, 1e-12);
 }
 
 TEST(ContributionSizes, OneRowSaysNothingOfOthers) {

@@ -52,6 +52,18 @@ TEST(ToSql, Numbers) {
               R"("x" IS NULL OR "x"::float8 < '-Infinity'::float8)");
 }
 
+TEST(ToSql, ElementsOfArrays) {
+    const Feature element{"e \"f\"[3]", "real[]", false, {}, 3};
+    Node node;
+    node.threshold = 0.5;
+    node.null_left = true;
+    EXPECT_EQ(sql_of(element, node),
+              R"(("e ""f"""::real[])[3] IS NULL OR ("e ""f"""::real[])[3]::float8 < 0.5::float8)");
+    const std::string ansi = to_sql(model_of(element, node), {SqlDialect::ansi});
+    EXPECT_NE(ansi.find(R"("e ""f"""[3] IS NULL OR CAST("e ""f"""[3] AS DOUBLE PRECISION) < )"), std::string::npos)
+        << ansi;
+}
+
 TEST(ToSql, TimesAreSeconds) {
     for (const char* type : {"interval", "time without time zone", "interval(2)"})
         EXPECT_EQ(numeric(type, 7), R"(extract(epoch from "x")::float8 < 7::float8)");

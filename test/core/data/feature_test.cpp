@@ -59,5 +59,48 @@ TEST(Features, AreReadInTheOrderOfTheirType) {
         }
 }
 
+Feature element(std::string column, uint32_t number, std::string type = "real[]") {
+    return {element_name(column, number), std::move(type), false, {}, number};
+}
+
+TEST(Features, OfAnArrayAreOneGroup) {
+    const std::vector<Feature> features = {element("a", 1),    element("a", 2),
+                                           element("b", 1),    {"c[3]", "real", false, {}},
+                                           element("x[1]", 1), element("x[1]", 2)};
+    std::vector<std::pair<std::string, size_t>> found;
+    for (const FeatureGroup& group : grouped(features, false)) found.emplace_back(group.name, group.count);
+    EXPECT_EQ(found, (std::vector<std::pair<std::string, size_t>>{{"a", 2}, {"b", 1}, {"c[3]", 1}, {"x[1]", 2}}));
+    const std::vector<FeatureGroup> each = grouped(features, true);
+    ASSERT_EQ(each.size(), features.size());
+    for (size_t f = 0; f < each.size(); f++) EXPECT_EQ(each[f].name, features[f].name);
+    const double values[] = {1, 2, 4, 8, 16, 32};
+    EXPECT_EQ(total_of(grouped(features, false)[3], values), 48);
+}
+
+std::vector<Feature> stored(const std::vector<Feature>& features) {
+    QuietContext quiet;
+    Writer writer(quiet);
+    encode(features, writer);
+    Reader reader(writer.bytes());
+    return decode_features(reader);
+}
+
+TEST(Features, OfAnArrayAreStoredInOrder) {
+    const std::vector<Feature> read = stored({{"x", "real", false, {}}, element("a", 1), element("a", 2)});
+    EXPECT_EQ(read[2].element, 2u);
+    EXPECT_EQ(read[2].column(), "a");
+    EXPECT_EQ(read[0].element, 0u);
+    const std::vector<Feature> wrong[] = {{element("a", 2)},
+                                          {element("a", 1), element("a", 3)},
+                                          {element("a", 1), element("b", 2)},
+                                          {element("a", 1), element("a", 2, "numeric[]")},
+                                          {element("a", 1), {"x", "real", false, {}}, element("a", 2)},
+                                          {element("a", 1, "vector); DROP")},
+                                          {{"a", "real[]", false, {}, 1}},
+                                          {{"a[2]", "real[]", false, {}, 1}},
+                                          {{"a[01]", "real[]", false, {}, 1}}};
+    for (const std::vector<Feature>& features : wrong) EXPECT_THROW(stored(features), Error);
+}
+
 } // namespace
 } // namespace btml

@@ -16,6 +16,8 @@ using btml::test::caught;
 constexpr size_t features = 3; // the second of which nobody looks at
 constexpr size_t rows = 4000;
 
+constexpr FeatureGroup each[] = {{0, 1, "first"}, {1, 1, "second"}, {2, 1, "third"}};
+
 std::vector<double> random_points() {
     std::vector<double> points;
     for (size_t i = 0; i < rows * features; i++) points.push_back(random_unit(1, 2, i));
@@ -29,7 +31,7 @@ double prediction_of(std::span<const double> point) {
 std::vector<SampleMean> importance(const std::vector<double>& points, HoldoutMetric metric, int repeats, uint64_t seed,
                                    const PointScorer& score) {
     QuietContext quiet;
-    return permutation_importance({points, features, metric, 0.5, repeats, seed}, score, quiet);
+    return permutation_importance({points, features, each, metric, 0.5, repeats, seed}, score, quiet);
 }
 
 TEST(PermutationImportance, IsWhatIndependentValuesCost) {
@@ -71,8 +73,24 @@ TEST(PermutationImportance, PollsWhileItPermutes) {
     const PointScorer score = [](std::span<const double>, size_t) { return HeldOutRow{0, 0, 1, true}; };
     btml::test::ImpatientContext metric, context;
     boosting::metric_of(HoldoutMetric::accuracy, std::vector<HeldOutRow>(points.size(), {0, 0, 1, true}), 0.5, metric);
-    permutation_importance({points, 1, HoldoutMetric::accuracy, 0.5, 1, 1}, score, context);
+    permutation_importance({points, 1, std::span(each).first(1), HoldoutMetric::accuracy, 0.5, 1, 1}, score, context);
     EXPECT_GT(context.polls, 2 * metric.polls + (4 * points.size() >> 18));
+}
+
+// The values of a group stay those of one row.
+TEST(PermutationImportance, GroupsChangePlacesTogether) {
+    std::vector<double> points = random_points();
+    for (size_t row = 0; row < rows; row++) points[row * features + 1] = points[row * features];
+    const PointScorer score = [&](std::span<const double> point, size_t row) {
+        EXPECT_EQ(point[0], point[1]);
+        const double target = points[row * features] - points[row * features + 1];
+        return HeldOutRow{target, point[0] - point[1], 1, true};
+    };
+    QuietContext quiet;
+    const FeatureGroup groups[] = {{0, 2, "both"}, {2, 1, "third"}};
+    for (const SampleMean& found :
+         permutation_importance({points, features, groups, HoldoutMetric::rmse, 0.5, 2, 1}, score, quiet))
+        EXPECT_EQ(found.mean(), 0);
 }
 
 TEST(PermutationImportance, NeedsBothLabelsForRanks) {

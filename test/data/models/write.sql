@@ -10,6 +10,8 @@ CREATE TEMP VIEW spread AS SELECT (i * 37 % 40) / 8.0 AS x, i % 7 = 0 AS held_ou
 SELECT btml.boost_fit('training', 'y', trees => 3, max_leaves => 4, min_leaf_rows => 2, holdout => 'held_out');
 \o test/data/models/boosted_trees_sample-1.txt
 SELECT btml.boost_fit('training', 'y', trees => 3, max_leaves => 4, min_leaf_rows => 2, holdout => 'held_out', strategy => 'sample', sample_rows => 30);
+\o test/data/models/boosted_elements-1.txt
+SELECT btml.boost_fit('SELECT ARRAY[x, NULL, sin(x)] AS e, colour, y FROM training', 'y', trees => 3, max_leaves => 4, min_leaf_rows => 2);
 \o test/data/models/boosted_deviation-1.txt
 SELECT btml.boost_fit('spread', 'y', trees => 3, max_leaves => 4, holdout => 'held_out', deviation => 'learned');
 \o test/data/models/boosted_binary-1.txt

@@ -4,18 +4,20 @@
 
 namespace btml::boosting {
 
-std::vector<ContributionSize> contribution_sizes(Explainer& explainer, std::span<const double> points,
-                                                 WideCount of_rows, RunContext& context) {
+std::vector<ContributionSize> contribution_sizes(Explainer& explainer, std::span<const FeatureGroup> groups,
+                                                 std::span<const double> points, WideCount of_rows,
+                                                 RunContext& context) {
     const size_t features = explainer.features(), rows = points.size() / features;
     std::vector<double> found((features + 1) * explainer.score_count());
-    std::vector<SampleMean> means(features);
+    std::vector<SampleMean> means(groups.size());
     for (size_t row = 0; row < rows; row++) {
         context.share_progress("explaining rows", row, rows);
         explainer.contributions(points.subspan(row * features, features), found);
-        for (size_t f = 0; f < features; f++) {
+        for (size_t g = 0; g < groups.size(); g++) {
             double size = 0;
-            for (size_t at = f; at < found.size(); at += features + 1) size += std::abs(found[at]);
-            means[f].add(size);
+            for (size_t score = 0; score < found.size(); score += features + 1)
+                size += std::abs(total_of(groups[g], std::span(found).subspan(score, features)));
+            means[g].add(size);
         }
         context.worked(found.size());
     }

@@ -6,16 +6,18 @@
 
 namespace btml::boosting {
 
-// Holds how large a feature's contributions to rows are in magnitude, over all scores together.
+// Holds how large the contributions to rows of a group of features are in magnitude, over all scores together.
 struct ContributionSize {
     double mean;                     // over the rows of the sample
     std::optional<double> std_error; // of the mean as an estimate of that over all rows; 0 where these are all of them,
                                      // nothing where one row is to speak for others
 };
 
-// Returns the size of each feature's contributions over rows, at least one, which lie in `points` one after the other;
-// they are a sample without replacement of `of_rows`. Errors as of Explainer::contributions.
-std::vector<ContributionSize> contribution_sizes(Explainer& explainer, std::span<const double> points,
-                                                 WideCount of_rows, RunContext& context);
+// Returns the size of each group's contributions, which add up within it, over rows, at least one, which lie in
+// `points` one after the other; they are a sample without replacement of `of_rows`. Errors as of
+// Explainer::contributions.
+std::vector<ContributionSize> contribution_sizes(Explainer& explainer, std::span<const FeatureGroup> groups,
+                                                 std::span<const double> points, WideCount of_rows,
+                                                 RunContext& context);
 
 } // namespace btml::boosting

@@ -30,7 +30,7 @@ void write_missing(const SplitRule& rule, const Feature& feature, Missing missin
 // Where there is no NaN, every number is less than it.
 void write_less(const SplitRule& rule, const Feature& feature, SqlText& sql) {
     if (sql.is_ansi() && std::isnan(rule.threshold)) {
-        sql.identifier(feature.name) << " IS NOT NULL";
+        sql.value(feature) << " IS NOT NULL";
         return;
     }
     write_number(feature, sql);
@@ -38,7 +38,7 @@ void write_less(const SplitRule& rule, const Feature& feature, SqlText& sql) {
 }
 
 void write_condition(const SplitRule& rule, const Feature& feature, Missing missing, SqlText& sql) {
-    if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
+    if (rule.null_left) sql.value(feature) << " IS NULL";
     write_missing(rule, feature, missing, sql);
     const bool only_null = rule.threshold == -std::numeric_limits<double>::infinity(); // nothing is less
     if (feature.categorical ? rule.categories.empty() : only_null && sql.is_ansi()) {

@@ -73,7 +73,8 @@ Buffer<uint32_t> make_groups(DataColumn& column, RunContext& context) {
 FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature, RunContext& context) {
     const bool is_category = column.kind == DataColumn::Kind::category;
     if (is_category) drop_unused_categories(column, context);
-    FeatureColumn made(context.memory(), {column.name, feature.type, is_category, std::move(column.categories)},
+    FeatureColumn made(context.memory(),
+                       {column.name, feature.type, is_category, std::move(column.categories), feature.element},
                        feature.place.table, feature.direction);
     made.numbers = std::move(column.numbers);
     made.codes = std::move(column.codes);

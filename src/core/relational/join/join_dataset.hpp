@@ -23,8 +23,9 @@ inline const DataColumn& column_at(const Join& join, const ColumnRef& place) {
 
 struct FeatureRef {
     ColumnRef place;
-    std::string type;  // SQL type name
-    int direction = 0; // as in FeatureColumn
+    std::string type;     // SQL type name
+    int direction = 0;    // as in FeatureColumn
+    uint32_t element = 0; // as in Feature
 };
 
 struct DatasetPlan {
