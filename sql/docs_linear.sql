@@ -19,8 +19,9 @@ FROM models, btml.coefficients(model) WHERE name = 'rent';
 
 SELECT btml.describe(model), btml.summary(model)#>>'{features,3,reference}' AS reference FROM models WHERE name = 'rent';
 
-SELECT round(btml.predict(model, f)::numeric) AS rent, round((i).lower::numeric) AS lower, round((i).upper::numeric) AS upper
-FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), btml.predict_interval(model, f, 0.9) i WHERE name = 'rent';
+SELECT of, round(btml.predict(model, f)::numeric) AS rent, round((i).lower::numeric) AS lower, round((i).upper::numeric) AS upper
+FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), unnest('{observation,mean}'::text[]) of,
+     btml.predict_interval(model, f, 0.9, of) i WHERE name = 'rent';
 
 SELECT feature, value, round(contribution::numeric, 1) AS contribution
 FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), btml.explain(model, f) WHERE name = 'rent';

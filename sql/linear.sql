@@ -97,6 +97,22 @@ FROM models WHERE name IN ('binomial', 'poisson', 'gaussian') ORDER BY name \gex
 SELECT round(avg((cost BETWEEN (i).lower AND (i).upper)::int), 2) AS inside
 FROM (SELECT cost, btml.predict_interval(model, t.*, 0.8) AS i FROM models, task t WHERE name = 'gaussian') AS s;
 
+-- R's predict(interval = 'confidence'), and of other families the link's interval by se.fit; 'prediction' of observations.
+CREATE TABLE r_intervals (name text, of text, x float8, z float8, kind text, lower float8, upper float8);
+INSERT INTO r_intervals VALUES ('gaussian', 'mean', 1.5, 2, 'a', 8.471953154408471, 9.4559811759798684),
+    ('gaussian', 'mean', 9, 8, 'c', 29.410914349371708, 30.6522382244988876),
+    ('gaussian', 'observation', 1.5, 2, 'a', 5.601951987490704, 12.325982342897635),
+    ('gaussian', 'observation', 9, 8, 'c', 26.648339743469968, 33.414812830400628),
+    ('binomial', 'mean', 1.5, 2, 'a', 2.4693025510954974e-05, 0.0026023821791439587),
+    ('binomial', 'mean', 9, 8, 'c', 0.99872888222370859, 0.9999950376809370045),
+    ('poisson', 'mean', 1.5, 2, 'a', 2.1067662328229311, 2.7232109846957195),
+    ('poisson', 'mean', 9, 8, 'c', 9.1582572417795092, 11.6742437654905320),
+    ('gamma', 'mean', 1.5, 2, 'a', 9.4373897701837155, 10.163718003784181),
+    ('gamma', 'mean', 9, 8, 'c', 32.8922027217281183, 36.117132376420166);
+SELECT r.* FROM r_intervals r JOIN models USING (name), btml.predict_interval(model, r, 0.9, of) AS i,
+    btml.predict_interval(model, ARRAY[r.x, r.z, array_position('{a,b,c}', r.kind) - 1], of => of) AS by_place
+WHERE (abs(i.lower / r.lower - 1) < 1e-8 AND abs(i.upper / r.upper - 1) < 1e-8 AND i = by_place) IS NOT TRUE;
+
 -- What is missing is the mean, and an indicator; what is constant or follows from others is dropped.
 CREATE TABLE holes AS SELECT CASE WHEN i % 9 > 0 THEN x END AS x, x + z AS sum, z, x AS again, 5 AS five,
     CASE WHEN i % 7 > 0 THEN kind END AS kind, x * 2 + z + i % 3 AS y FROM made;
@@ -203,6 +219,11 @@ SELECT btml.predict(model, l.*, 3) FROM models, longley l WHERE name = 'longley'
 SELECT btml.predict_class(model, l.*) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'poisson' LIMIT 1;
 SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task LIMIT 2', 'cost'), ARRAY[1.0], 0.9);
+SELECT btml.predict_interval(model, t.*, of => 'confidence') FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(model, t.*, of => 'median') FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(model, t.*, of => NULL) IS NULL AS nothing FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task', 'cost', penalty => 1), ARRAY[1.0], of => 'mean');
+SELECT btml.predict_interval(btml.boost_fit('SELECT x, cost FROM task', 'cost', trees => 2), ARRAY[1.0], of => 'mean');
 SELECT btml.shap_importance(model, 'longley') FROM models WHERE name = 'longley';
 SELECT btml.gp_relevance(model) FROM models WHERE name = 'longley';
 SELECT overlay(model::bytea PLACING '\x00000000' FROM 200)::btml.model FROM models WHERE name = 'longley';

@@ -67,16 +67,24 @@ double Predictor::standard_error(std::span<const double> features) {
     return std::sqrt(std::max(0.0, variance));
 }
 
+// It is found by bisection, which takes far longer than the rest of an interval.
+double Predictor::quantile(double confidence) {
+    if (confidence != confidence_) {
+        quantile_ = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom());
+        confidence_ = confidence;
+    }
+    return quantile_;
+}
+
 Predictor::Interval Predictor::mean_interval(std::span<const double> features, double confidence) {
     const double at = score(features);
-    const double half = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom()) * standard_error(features);
+    const double half = quantile(confidence) * standard_error(features);
     return {response(at - half), response(at + half)};
 }
 
 Predictor::Interval Predictor::observation_interval(std::span<const double> features, double confidence) {
     const double at = score(features), error = standard_error(features);
-    const double half = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom()) *
-                        std::sqrt(error * error + model_.statistics.dispersion.value_or(0));
+    const double half = quantile(confidence) * std::sqrt(error * error + model_.statistics.dispersion.value_or(0));
     return {at - half, at + half};
 }
 

@@ -41,11 +41,14 @@ class Predictor {
     const Column* one_of(const FeatureTerms& terms, double value) const;
     double contribution(const FeatureTerms& terms, double value) const;
     void place(std::span<const double> features);
+    // Returns how many standard errors an interval has on either side.
+    double quantile(double confidence);
 
     const Model& model_;
     const std::vector<FeatureTerms> terms_; // by feature
     std::vector<double> point_;             // 1, then the kept columns, less their means and over their scales
     std::vector<size_t> kept_;              // numbers of the columns that were kept
+    double confidence_ = 0, quantile_ = 0;  // of the last interval
 };
 
 } // namespace btml::linear
