@@ -118,21 +118,21 @@ INSERT INTO r_metrics VALUES
     ('gaussian', '{"deviance": 789.661272523974, "r_squared": 0.912896211358625, "adjusted_r_squared": 0.911109466976238,
         "dispersion": 4.04954498730243, "log_likelihood": -421.116378441769, "aic": 854.232756883538}'),
     ('binomial', '{"deviance": 85.4576419068088, "null_deviance": 277.178866889791, "dispersion": 1,
-        "log_likelihood": -42.7288209534044, "aic": 95.4576419068088}'),
+        "log_likelihood": -42.7288209534044, "aic": 95.4576419068088, "deviance_explained": 0.69168774349313}'),
     ('poisson', '{"deviance": 74.4026547396999, "null_deviance": 387.384100328171, "dispersion": 1,
-        "log_likelihood": -369.75576900622, "aic": 749.511538012439}'),
+        "log_likelihood": -369.75576900622, "aic": 749.511538012439, "deviance_explained": 0.807935703409949}'),
     ('gamma', '{"deviance": 4.9331739723187, "null_deviance": 31.1987530839606, "dispersion": 0.0229907796557784,
-        "log_likelihood": -485.863124841829, "aic": 983.726249683658}'),
+        "log_likelihood": -485.863124841829, "aic": 983.726249683658, "deviance_explained": 0.841879130263867}'),
     ('weighted', '{"deviance": 1574.8142651326, "r_squared": 0.915534363541074, "adjusted_r_squared": 0.913801735100891,
         "dispersion": 8.0759705904236, "log_likelihood": -430.121289507578, "aic": 872.242579015157}'),
     ('weighted counts', '{"deviance": 112.840981445341, "null_deviance": 702.081274483569, "dispersion": 1,
-        "log_likelihood": -745.87690490231, "aic": 1501.75380980462}'),
+        "log_likelihood": -745.87690490231, "aic": 1501.75380980462, "deviance_explained": 0.839276469055034}'),
     ('collinear', '{"deviance": 132.934205372324, "r_squared": 0.984063581996427, "adjusted_r_squared": 0.983736681114302,
         "dispersion": 0.681713873704224, "log_likelihood": -242.941400923171, "aic": 497.882801846342}'),
     ('dobson', '{"deviance": 5.12914107700115, "null_deviance": 10.5814458637509, "dispersion": 1,
-        "log_likelihood": -23.3806592009788, "aic": 56.7613184019577}'),
+        "log_likelihood": -23.3806592009788, "aic": 56.7613184019577, "deviance_explained": 0.515270300198561}'),
     ('clotting', '{"deviance": 0.162608294497331, "null_deviance": 3.51282626382852, "dispersion": 0.0243543845651903,
-        "log_likelihood": -26.2408281032923, "aic": 58.4816562065846}');
+        "log_likelihood": -26.2408281032923, "aic": 58.4816562065846, "deviance_explained": 0.953710123335246}');
 SELECT name, metric, value, btml.summary(model)->'metrics'->metric AS found
 FROM r_metrics JOIN models USING (name), jsonb_each_text(metrics) m(metric, value)
 WHERE NOT near((btml.summary(model)->'metrics'->>metric)::float8, value::float8);
@@ -248,6 +248,10 @@ JOIN (SELECT fold::text, btml.log_loss(yes, btml.predict(model, t.*)) AS log_los
 SELECT trial, options, score < 2.2 AS good, trees, best FROM btml.tune('SELECT x, z, kind, cost, fold FROM folds', 'cost',
     '{"penalty": [0, 2, 50], "l1_ratio": [0]}', fold => 'fold', method => 'linear') ORDER BY 1;
 SELECT btml.cross_validate('task', 'cost', method => 'linear', metric => 'auc');
+SELECT btml.cross_validate('task', 'n', method => 'linear', metric => 'brier', options => '{"family": "poisson"}');
+-- A fold whose rows of one label weigh nothing has no area under the curve.
+SELECT btml.cross_validate('SELECT x, yes, g % 3 AS fold, CASE WHEN yes AND g % 3 = 1 THEN 0 ELSE 1 END AS w FROM task', 'yes',
+    fold => 'fold', method => 'linear', metric => 'auc', options => '{"weight": "w"}');
 SELECT btml.cross_validate('task', 'cost', method => 'linear', options => '{"trees": 3}');
 SELECT btml.cross_validate('task', 'cost', method => 'linear', unit => 'target');
 SELECT btml.tune('task', 'cost', '{"family": ["gaussian"]}', method => 'linear');
@@ -297,6 +301,8 @@ SELECT btml.predict_interval(model, t.*, of => 'median') FROM models, task t WHE
 SELECT btml.predict_interval(model, t.*, of => NULL) IS NULL AS nothing FROM models, task t WHERE name = 'poisson' LIMIT 1;
 SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task', 'cost', penalty => 1), ARRAY[1.0], of => 'mean');
 SELECT btml.predict_interval(btml.boost_fit('SELECT x, cost FROM task', 'cost', trees => 2), ARRAY[1.0], of => 'mean');
+SELECT * FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'poisson'), 'task', target => 'n', metric => 'auc');
+SELECT * FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'binomial'), 'task', target => 'yes', metric => 'mae');
 SELECT btml.shap_importance(model, 'longley') FROM models WHERE name = 'longley';
 SELECT btml.gp_relevance(model) FROM models WHERE name = 'longley';
 SELECT overlay(model::bytea PLACING '\x00000000' FROM 200)::btml.model FROM models WHERE name = 'longley';

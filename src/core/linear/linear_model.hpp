@@ -31,7 +31,7 @@ struct Column {
 struct Statistics {
     double weight = 0; // of the training rows, in sum
     double deviance = 0, null_deviance = 0;
-    std::optional<double> r_squared, adjusted_r_squared; // of a gaussian; else 1 − deviance/null deviance, and nothing
+    std::optional<double> r_squared, adjusted_r_squared; // of a gaussian; else the deviance explained, and nothing
     std::optional<double> dispersion; // the residual variance of a gaussian, Pearson's estimate of gamma, 1 of others
     std::optional<double> log_likelihood, aic;
     double degrees_of_freedom = 0; // rows less coefficients, of residuals

@@ -174,13 +174,18 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.end_object();
 }
 
+// Least squares have R², other families the part of the null deviance that the features explain.
+const char* name_of_explained(const linear::Model& model) {
+    return model.options.family == linear::Family::gaussian ? "r_squared" : "deviance_explained";
+}
+
 void add_metrics(JsonWriter& json, const linear::Model& model) {
     const linear::Statistics& found = model.statistics;
     const auto add = [&](const char* name, const std::optional<double>& value) {
         if (value) json.add(name, *value);
     };
     json.begin_object("metrics");
-    add("r_squared", found.r_squared);
+    add(name_of_explained(model), found.r_squared);
     add("adjusted_r_squared", found.adjusted_r_squared);
     json.add("deviance", found.deviance);
     json.add("null_deviance", found.null_deviance);
