@@ -13,7 +13,7 @@ CREATE TABLE models (name text PRIMARY KEY, model btml.model);
 
 INSERT INTO models SELECT 'rent', btml.linear_fit('SELECT rent, area, floor, age, district FROM offer JOIN flat USING (flat_id)', 'rent');
 
-SELECT feature, category, round(estimate::numeric, 2) AS estimate, round(std_error::numeric, 2) AS std_error,
+SELECT feature, category, missing, round(estimate::numeric, 2) AS estimate, round(std_error::numeric, 2) AS std_error,
        round(p_value::numeric, 3) AS p_value, round(lower::numeric, 2) AS lower, round(upper::numeric, 2) AS upper
 FROM models, btml.coefficients(model) WHERE name = 'rent';
 
@@ -34,7 +34,7 @@ SELECT name, feature, category, round(estimate::numeric, 4) AS estimate, round(e
        round(p_value::numeric, 3) AS p_value
 FROM models, btml.coefficients(model) WHERE name IN ('let', 'calls');
 
-SELECT feature, category, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
+SELECT feature, missing, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
 FROM btml.coefficients(btml.linear_fit('SELECT rent, area, age, street FROM offer JOIN flat USING (flat_id)', 'rent',
     std_error => 'robust', group_by => 'street'));
 

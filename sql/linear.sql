@@ -192,7 +192,7 @@ CREATE TABLE holes AS SELECT CASE WHEN i % 9 > 0 THEN x END AS x, x + z AS sum, 
 SET client_min_messages = notice;
 INSERT INTO models VALUES ('holes', btml.linear_fit('holes', 'y'));
 SET client_min_messages = warning;
-SELECT feature, category, round(estimate::numeric, 6) AS estimate, std_error > 0 AS has_error
+SELECT feature, category, missing, round(estimate::numeric, 6) AS estimate, std_error > 0 AS has_error
 FROM models, btml.coefficients(model) WHERE name = 'holes';
 SELECT btml.summary(model)#>'{features,0,missing}' AS missing, btml.summary(model)#>'{features,5}' AS kind FROM models WHERE name = 'holes';
 SELECT round(btml.predict(model, h.*)::numeric, 6) AS of_null,
@@ -202,6 +202,9 @@ FROM models, holes h, LATERAL (SELECT h.x, h.sum, h.z, h.again, h.five, 'never s
     LATERAL (SELECT h.x, h.sum, h.z, h.again, h.five, 'a' AS kind) r
 WHERE name = 'holes' AND h.x IS NULL ORDER BY h.z LIMIT 2;
 
+-- What NULL adds is no category of that name.
+SELECT feature, category, missing, round(estimate::numeric, 6) AS estimate
+FROM btml.coefficients(btml.linear_fit($$SELECT n, CASE kind WHEN 'a' THEN 'a' WHEN 'c' THEN 'NULL' END AS kind FROM task$$, 'n'));
 -- By an aggregate, a model a group; rows held out have a deviance of their own.
 SELECT kind, (SELECT round(estimate::numeric, 6) FROM btml.coefficients(m) WHERE feature = 'x1') AS slope, abs((SELECT estimate
     FROM btml.coefficients(m) WHERE feature = 'x1') - regr) < 1e-9 AS same
@@ -275,7 +278,6 @@ SELECT btml.linear_fit('task', 'yes', family => 'poisson');
 SELECT btml.linear_fit('SELECT x - 5 AS y, z FROM task', 'y', family => 'poisson');
 SELECT btml.linear_fit('SELECT x - x AS y, z FROM task', 'y', family => 'gamma');
 SELECT btml.linear_fit('SELECT x > 5 AS y, x FROM task', 'y');
-SELECT btml.coefficients(btml.linear_fit('SELECT x > 5 AS y, x FROM task', 'y', penalty => 0.01));
 SELECT btml.linear_fit('SELECT true AS y, x FROM task', 'y');
 SELECT btml.linear_fit('SELECT ''stays'' AS y, x FROM task', 'y');
 SELECT btml.linear_fit('SELECT 3 AS y, x FROM task', 'y', family => 'binomial');

@@ -16,12 +16,12 @@ group_by; text, enum, boolean: categories beside that of reference, the most fre
 source, same options: same model; errors name the option and the valid values; options: contrib_docs/linear.md';
 
 CREATE FUNCTION btml.coefficients(model btml.model, confidence float8 DEFAULT 0.95, OUT feature text, OUT category text,
-    OUT estimate float8, OUT std_error float8, OUT statistic float8, OUT p_value float8, OUT lower float8, OUT upper float8)
+    OUT missing boolean, OUT estimate float8, OUT std_error float8, OUT statistic float8, OUT p_value float8, OUT lower float8, OUT upper float8)
     RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_coefficients';
 COMMENT ON FUNCTION btml.coefficients(btml.model, float8) IS
 'coefficients of a linear model on the scale of its link, in the features'' units: "(intercept)" first, then the features in the
-source''s order, each category beside that of reference, and category NULL for what a missing value adds; statistic: estimate over
+source''s order, each category beside that of reference, and a row that is missing for what NULL adds; statistic: estimate over
 std_error, by Student''s t of gaussian and gamma, else normal; p_value: of the estimate being 0, two-sided; lower, upper: the
 interval of this confidence; estimate NULL: dropped, being constant or following from features before it; std_error and what
 follows NULL with a penalty; no rows for NULL; error 42804 for another kind of model';
