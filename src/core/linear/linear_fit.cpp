@@ -114,6 +114,7 @@ class Fitter {
     void drop_dependent();
     void check_penalty();
     bool iterate();
+    bool is_rounding(std::span<const double> step) const;
     double first_order_gain(std::span<const double> step) const;
     void check_separation();
     [[noreturn]] void refuse_singular() const;
@@ -178,6 +179,7 @@ bool Fitter::iterate() {
     const std::vector<double> step = next_step();
     const double before = objective(sums_, coefficients_), size = std::fabs(before) + 1e-3;
     const bool is_gaussian = family() == Family::gaussian;
+    if (iterations_ > 0 && is_rounding(step)) return true;
     iterations_++;
     double length = 1;
     for (int halving = 0; halving < halvings; halving++, length /= 2) {
@@ -194,6 +196,17 @@ bool Fitter::iterate() {
     }
     if (first_order_gain(step) > rounding_of_step * size) refuse_iterations();
     return true; // What the step would gain is rounding.
+}
+
+// Where targets are large and are met, the deviance is of rounding alone and never comes to rest, but coefficients do.
+bool Fitter::is_rounding(std::span<const double> step) const {
+    static constexpr double rounding = 1e-13;
+    const auto largest_of = [](std::span<const double> numbers) {
+        double largest = 0;
+        for (const double number : numbers) largest = std::max(largest, std::fabs(number));
+        return largest;
+    };
+    return largest_of(step) <= rounding * largest_of(coefficients_);
 }
 
 // Returns what the objective would fall by if it went on as it begins.
@@ -231,8 +244,10 @@ void Fitter::refuse_separation(std::span<const double> step) const {
         of = " of feature \"" + design_.dataset().features[design_.column_at(place).feature].name + '"';
     }
     throw NoCoefficients(format("family => '%s' has no finite coefficient%s", name_of(family()), of.c_str()),
-                         family() == Family::binomial ? "The features separate the target's values in some rows."
-                                                      : "The target is 0 in all rows that the features set apart.",
+                         family() == Family::binomial
+                             ? "The features separate the target's values in some rows, or one value is "
+                               "too far from the others to tell."
+                             : "The target is 0 in all rows that the features set apart.",
                          "Give a penalty, as penalty => 0.01, or leave out the feature.");
 }
 
