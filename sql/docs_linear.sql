@@ -45,4 +45,9 @@ FROM (VALUES (0), (1)) v(l1_ratio), btml.coefficients(btml.linear_fit('SELECT re
 SELECT district, round(estimate::numeric, 2) AS rent_per_square_metre
 FROM (SELECT district, btml.linear_fit_agg(rent, ARRAY[area]) AS model FROM offer JOIN flat USING (flat_id) GROUP BY district) m,
      btml.coefficients(model) WHERE feature = 'x1' ORDER BY 1;
+
+WITH fitted AS (
+    SELECT btml.linear_fit('SELECT rent, f.area, f.floor, n.age AS age_next_door, n.district AS next_door
+                            FROM offer JOIN flat f USING (flat_id) JOIN flat n USING (street)', 'rent') AS model)
+SELECT btml.summary(model) ->> 'strategy' AS strategy, btml.summary(model) ->> 'strategy_reason' AS reason FROM fitted;
 DROP TABLE flat, offer, models;

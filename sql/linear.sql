@@ -265,6 +265,46 @@ SELECT btml.linear_fit('SELECT x, z, price, cost FROM task JOIN kinds USING (kin
     OPERATOR(btml.=) btml.linear_fit('SELECT * FROM (SELECT x, z, price, cost FROM task JOIN kinds USING (kind) OFFSET 0) s',
     'cost') AS same;
 
+-- Over a join of many to many, sums are formed by messages between its tables. The model is that of the join's rows.
+CREATE TABLE shops (town int, hours float8, kind text);
+CREATE TABLE houses (town int, size float8, price float8, w float8, held boolean);
+CREATE TABLE towns (town int, salary float8);
+INSERT INTO shops SELECT i % 40, CASE WHEN i % 17 <> 0 THEN i % 23 END, (ARRAY['food', 'books', 'tools', NULL])[1 + i % 4]
+FROM generate_series(1, 2000) i;
+INSERT INTO houses SELECT i % 40, 50 + i % 113, 3 * (i % 113) + i % 7 + 10 * (i % 40), 1 + i % 3, i % 5 = 0
+FROM generate_series(1, 2000) i;
+INSERT INTO towns SELECT i, CASE WHEN i % 13 <> 0 THEN 100 * (i % 9) END FROM generate_series(0, 39) i;
+CREATE TABLE town_joins AS SELECT name, source,
+    'SELECT * FROM (' || source || ' OFFSET 0) materialised' AS rows FROM (VALUES
+    ('acyclic', 'SELECT size, hours, kind, salary, price, w, held FROM houses JOIN shops USING (town) JOIN towns USING (town)'),
+    ('left', 'SELECT size, hours, kind, salary, price, w, held FROM houses LEFT JOIN shops ON shops.town = houses.town + 2
+        LEFT JOIN towns ON towns.town = houses.town + 5'),
+    ('cyclic', 'SELECT a.size, b.hours, c.size AS third, a.price, a.w, a.held FROM houses a, shops b, houses c
+        WHERE a.town = b.town AND b.hours = c.w + 4 AND c.town = a.town')) joins(name, source);
+CREATE TABLE town_models AS SELECT name, options, m, m_rows FROM town_joins
+CROSS JOIN (VALUES ('{}'::jsonb), ('{"penalty": 0.3}'), ('{"penalty": 0.2, "l1_ratio": 0.5}')) o(options),
+    LATERAL (SELECT coalesce((options ->> 'penalty')::float8, 0) AS penalty,
+        coalesce((options ->> 'l1_ratio')::float8, 0) AS l1_ratio) p,
+    LATERAL (SELECT btml.linear_fit(source, 'price', weight => 'w', holdout => 'held', penalty => penalty, l1_ratio => l1_ratio) AS m,
+        btml.linear_fit(rows, 'price', weight => 'w', holdout => 'held', penalty => penalty, l1_ratio => l1_ratio) AS m_rows) f;
+SELECT name, options, a ->> 'strategy' AS strategy, b ->> 'strategy' AS of_rows, a -> 'rows' AS rows,
+    a -> 'rows' = b -> 'rows' AS same_rows,
+    abs((a #>> '{metrics,deviance}')::float8 / (b #>> '{metrics,deviance}')::float8 - 1) < 1e-11 AS same_deviance,
+    abs((a #>> '{metrics,holdout_deviance}')::float8 / (b #>> '{metrics,holdout_deviance}')::float8 - 1) < 1e-11 AS same_held_out
+FROM town_models, LATERAL (SELECT btml.summary(m)::jsonb AS a, btml.summary(m_rows)::jsonb AS b) s ORDER BY 1, 2;
+SELECT t.name, t.options, a.feature, a.category, a.estimate, b.estimate, a.std_error, b.std_error
+FROM town_models t, btml.coefficients(m) WITH ORDINALITY a, btml.coefficients(m_rows) WITH ORDINALITY b
+WHERE a.ordinality = b.ordinality AND (a.feature, a.category) IS NOT DISTINCT FROM (b.feature, b.category)
+    AND (abs(a.estimate - b.estimate) > 1e-9 * (1 + abs(b.estimate)) OR abs(a.std_error / nullif(b.std_error, 0) - 1) > 1e-8);
+-- The order of rows changes no bit.
+CREATE TABLE shops_backwards AS SELECT * FROM shops ORDER BY hours DESC, kind;
+SELECT btml.linear_fit(source, 'price')::text = btml.linear_fit(replace(source, 'shops ', 'shops_backwards '), 'price')::text AS same
+FROM town_joins WHERE name = 'acyclic';
+-- Robust errors and other families need the rows.
+SELECT btml.summary(btml.linear_fit(source, 'price', std_error => 'robust'))::jsonb ->> 'strategy' AS robust,
+    btml.summary(btml.linear_fit(source, 'price', family => 'gamma'))::jsonb ->> 'strategy' AS gamma FROM town_joins WHERE name = 'left';
+DROP TABLE town_models, town_joins, shops, shops_backwards, houses, towns;
+
 -- What it refuses.
 SELECT btml.linear_fit('task', 'cost', family => 'normal');
 SELECT btml.linear_fit('task', 'cost', penalty => -1);

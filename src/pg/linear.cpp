@@ -2,6 +2,7 @@
 #include "pg/linear.hpp"
 #include "core/linear/coefficients.hpp"
 #include "core/linear/linear_fit.hpp"
+#include "core/linear/linear_strategy.hpp"
 #include "core/relational/join/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
@@ -47,18 +48,17 @@ std::vector<std::string> take_two_numbers(Buffer<double>& values, const std::str
 }
 
 Dataset take_rows(TrainingJoin& training, RunContext& context) {
-    notice_repeats(training.repeats, one_row_each);
     const Stopwatch joining(training.timings.back().seconds);
     relational::JoinRows rows = relational::enumerate(training.join, context);
     return make_dataset(std::move(training.join), std::move(rows), training.plan, context);
 }
 
-Datum complete(FitResult& result, const std::string& target, uint64_t rows_skipped, const char* reason,
-               RunContext& context) {
+Datum complete(FitResult& result, const std::string& target, uint64_t rows_skipped,
+               const linear::StrategyChoice& strategy, RunContext& context) {
     result.model.target = target;
     result.model.rows_skipped = rows_skipped;
-    result.model.strategy = "enumerate";
-    result.model.strategy_reason = reason;
+    result.model.strategy = strategy.factorises ? "factorize" : "enumerate";
+    result.model.strategy_reason = strategy.reason;
     return model_datum(result, context);
 }
 
@@ -117,12 +117,15 @@ BTML_FUNCTION(btml_linear_fit) {
     read_linear_target(training, request, options, context);
     hold_out(training, request, context);
     const uint64_t skipped = training.rows_skipped;
-    FitResult result = linear::fit(take_rows(training, context), options, context);
+    notice_repeats(training.repeats, one_row_each);
+    const linear::StrategyChoice strategy = choose_strategy(training.join, training.plan, options, context);
+    FitResult result = strategy.factorises ? fit_factorised(std::move(training.join), training.plan, options, context)
+                                           : linear::fit(take_rows(training, context), options, context);
     result.timings.insert(result.timings.begin(), training.timings.begin(), training.timings.end());
     if (request.holdout && result.model.holdout_rows == 0)
         notice("holdout \"" + *request.holdout + "\" is true for no row", "", "Every row is trained on.");
     for (const std::string& warning : result.warnings) notice(warning);
-    return complete(result, request.target, skipped, "sums are over every row of the join", context);
+    return complete(result, request.target, skipped, strategy, context);
 }
 
 static void check_options(const std::string& options) {
@@ -155,7 +158,7 @@ BTML_FUNCTION(btml_linear_fit_final) {
             FitResult result = fit_over_rows(rows, context);
             if (!result.warnings.empty() && !std::exchange(told.warnings, true))
                 for (const std::string& warning : result.warnings) notice(warning, first_in_call);
-            return complete(result, "y", rows.rows_skipped(), "the rows were aggregated", context);
+            return complete(result, "y", rows.rows_skipped(), {false, "the rows were aggregated"}, context);
         } catch (const NothingToTrainOn& reason) {
             notice_no_model(reason, told.no_model);
         } catch (const linear::NoCoefficients& reason) {

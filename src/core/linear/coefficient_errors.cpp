@@ -30,40 +30,26 @@ Buffer<double> inverse_of(Buffer<double> matrix, size_t size, const Likelihood& 
     return inverse;
 }
 
-// Returns the sum of squares of the rows' slopes, or of the groups', with the factor of small samples.
-Buffer<double> squared_slopes(Model& model, const Likelihood& likelihood, std::span<const double> coefficients) {
-    const auto rows = static_cast<double>(model.rows);
+// Returns what makes up for small samples in robust errors.
+double small_sample_factor(const Model& model) {
+    const auto rows = static_cast<double>(model.rows), groups = static_cast<double>(model.statistics.groups);
     const double left = model.statistics.degrees_of_freedom;
-    double factor = rows / left;
-    Buffer<double> squares(likelihood.context().memory(), what_covariance);
-    if (likelihood.design().dataset().divider) {
-        squares = likelihood.clustered(coefficients, model.statistics.groups);
-        const auto groups = static_cast<double>(model.statistics.groups);
-        if (groups < 2)
-            throw Error(ErrorCode::invalid_argument,
-                        format("group_by \"%s\" has one value in the training rows",
-                               likelihood.design().dataset().divider->name.c_str()),
-                        "Robust errors by group need two groups at least.");
-        factor = groups / (groups - 1) * (rows - 1) / left;
-    } else {
-        squares = std::move(likelihood.at(coefficients, Curvature::squared_slopes).matrix);
-    }
-    for (double& number : squares) number *= factor;
-    algebra::mirror_lower(squares.data(), coefficients.size());
-    return squares;
+    return groups > 0 ? groups / (groups - 1) * (rows - 1) / left : rows / left;
 }
 
 // Returns the covariance of coefficients by their places.
-Buffer<double> covariance_of(Model& model, const Likelihood& likelihood, std::span<const double> coefficients,
-                             Buffer<double> matrix) {
-    const size_t size = coefficients.size();
+Buffer<double> covariance_of(const Model& model, const Likelihood& likelihood, Buffer<double> matrix,
+                             std::optional<Buffer<double>> squares) {
+    const size_t size = likelihood.columns().size();
     Buffer<double> inverse = inverse_of(std::move(matrix), size, likelihood);
-    if (model.options.std_error == StdError::model) {
+    if (!squares) {
         for (double& number : inverse) number *= *model.statistics.dispersion;
         return inverse;
     }
-    const Buffer<double> squares = squared_slopes(model, likelihood, coefficients);
-    const Buffer<double> half = negative_product(inverse, squares, size, likelihood.team(), likelihood.context());
+    const double factor = small_sample_factor(model);
+    for (double& number : *squares) number *= factor;
+    algebra::mirror_lower(squares->data(), size);
+    const Buffer<double> half = negative_product(inverse, *squares, size, likelihood.team(), likelihood.context());
     return negative_product(half, inverse, size, likelihood.team(), likelihood.context());
 }
 
@@ -87,13 +73,13 @@ double root(double variance) {
 }
 
 // Stores it for predictions: categories are taken from their means as other columns are.
-void store_covariance(Model& model, const Design& design, const Buffer<double>& covariance) {
-    const size_t size = design.size();
+void store_covariance(Model& model, const Columns& columns, const Buffer<double>& covariance) {
+    const size_t size = columns.size();
     std::vector<double> factors(size);
     factors[0] = 1;
-    for (size_t place = design.dense(); place < size; place++) factors[place] = design.column_at(place).mean;
+    for (size_t place = columns.dense(); place < size; place++) factors[place] = columns.at(place).mean;
     const std::vector<double> with = covariance_with(covariance, factors);
-    const std::vector<size_t> order = design.in_order();
+    const std::vector<size_t> order = columns.in_order();
     for (size_t i = 0; i < size; i++)
         for (size_t j = 0; j <= i; j++)
             model.covariance.push_back(i == 0   ? dot(with, factors)
@@ -103,20 +89,20 @@ void store_covariance(Model& model, const Design& design, const Buffer<double>& 
 
 } // namespace
 
-void fill_errors(Model& model, const Likelihood& likelihood, std::span<const double> coefficients,
-                 Buffer<double> matrix) {
-    const Design& design = likelihood.design();
-    const size_t size = coefficients.size();
-    const Buffer<double> covariance = covariance_of(model, likelihood, coefficients, std::move(matrix));
+void fill_errors(Model& model, const Likelihood& likelihood, Buffer<double> matrix,
+                 std::optional<Buffer<double>> squares) {
+    const Columns& columns = likelihood.columns();
+    const size_t size = columns.size();
+    const Buffer<double> covariance = covariance_of(model, likelihood, std::move(matrix), std::move(squares));
     std::vector<double> factors(size); // of the intercept
     factors[0] = 1;
     for (size_t place = 1; place < size; place++) {
-        const Column& column = design.column_at(place);
-        model.columns[design.number_at(place)].std_error = root(covariance[place * size + place]) / column.scale;
-        if (place < design.dense()) factors[place] = -column.mean / column.scale;
+        const Column& column = columns.at(place);
+        model.columns[columns.number_at(place)].std_error = root(covariance[place * size + place]) / column.scale;
+        if (place < columns.dense()) factors[place] = -column.mean / column.scale;
     }
     model.intercept_error = root(dot(covariance_with(covariance, factors), factors));
-    if (size <= Model::max_covariance_columns) store_covariance(model, design, covariance);
+    if (size <= Model::max_covariance_columns) store_covariance(model, columns, covariance);
 }
 
 } // namespace btml::linear

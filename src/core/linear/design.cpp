@@ -1,7 +1,6 @@
 #include "core/linear/design.hpp"
 
 #include "core/base/worker_contexts.hpp"
-#include "core/linear/linear_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,15 +25,18 @@ struct NumberSums {
     }
 };
 
-template <class WeightOf>
+// repeats_of(row): 0 of rows that do not count.
+template <class WeightOf, class RepeatsOf>
 NumberSums sums_of(const FeatureColumn& column, RowIds ids, uint64_t rows, double place, const WeightOf& weight_of,
-                   RunContext& context) {
+                   const RepeatsOf& repeats_of, RunContext& context) {
     NumberSums parts[4]; // side by side, since an addition waits for the one before it
     context.for_each(rows, 1, [&](uint64_t row) {
         NumberSums& sums = parts[row % 4];
         const double number = column.numbers[ids[row]];
+        const uint64_t repeats = repeats_of(row);
+        if (repeats == 0) return;
         if (is_null(number)) {
-            sums.missing++;
+            sums.missing += repeats;
             return;
         }
         const double weight = weight_of(row), off = number - place;
@@ -48,20 +50,25 @@ NumberSums sums_of(const FeatureColumn& column, RowIds ids, uint64_t rows, doubl
     return parts[0];
 }
 
-void refuse_columns(size_t count) {
-    if (count <= max_columns) return;
-    throw Error(
-        ErrorCode::limit_exceeded,
-        format("a linear model of these features has %zu columns, and at most %zu are possible", count, max_columns),
-        "A column is a number, or a category but one of a feature.", "Leave out features of many categories.");
+std::vector<bool> are_categorical(const std::vector<FeatureColumn>& features) {
+    std::vector<bool> categorical;
+    for (const FeatureColumn& feature : features) categorical.push_back(feature.categorical);
+    return categorical;
 }
 
 } // namespace
 
-Design::Design(OrderedRows rows, ThreadTeam& team, RunContext& context) : rows_(std::move(rows)) {
+Design::Design(OrderedRows rows, ThreadTeam& team, RunContext& context)
+    : rows_(std::move(rows)), columns_(find_columns(team, context)) {
+    find_groups();
+}
+
+Columns Design::find_columns(ThreadTeam& team, RunContext& context) {
     const size_t count = dataset().features.size();
-    if (count == 0) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
-    context.for_each(training(), 1, [&](uint64_t row) { weight_ += weight(row); });
+    context.for_each(training(), 1, [&](uint64_t row) {
+        weight_ += weight(row);
+        count_ += repeats(row);
+    });
     references_.resize(count);
     missing_.resize(count);
     std::vector<std::vector<Column>> found(count);
@@ -76,26 +83,26 @@ Design::Design(OrderedRows rows, ThreadTeam& team, RunContext& context) : rows_(
     team.for_each(
         count, [&](size_t f, int worker) { contexts.run(worker, [&](RunContext& own) { find(f, own); }); },
         [&] { contexts.poll(); });
-    for (const std::vector<Column>& of_feature : found) {
-        columns_.insert(columns_.end(), of_feature.begin(), of_feature.end());
-        refuse_columns(columns_.size());
-    }
-    find_places();
+    std::vector<Column> columns;
+    for (const std::vector<Column>& of_feature : found)
+        columns.insert(columns.end(), of_feature.begin(), of_feature.end());
+    return {std::move(columns), are_categorical(dataset().features)};
 }
 
 // The second pass takes distances to the mean that the first one found, which makes up for the digits that it lost.
 void Design::find_number(size_t feature, Column& number, Column& missing, RunContext& context) {
     const FeatureColumn& column = dataset().features[feature];
     const auto weight_of = [&](uint64_t row) { return weight(row); };
+    const auto repeats_of = [&](uint64_t row) { return repeats(row); };
     const auto sums_from = [&](double place) {
-        return sums_of(column, dataset().ids_of(column), training(), place, weight_of, context);
+        return sums_of(column, dataset().ids_of(column), training(), place, weight_of, repeats_of, context);
     };
     const NumberSums first = sums_from(0);
     missing_[feature] = first.missing;
-    missing.mean = first.missing == training() ? 1 : 1 - first.weight / weight_;
-    missing.state = first.missing == training() ? ColumnState::constant : ColumnState::kept;
+    missing.mean = first.missing == count_ ? 1 : 1 - first.weight / weight_;
+    missing.state = first.missing == count_ ? ColumnState::constant : ColumnState::kept;
     number.state = ColumnState::constant;
-    if (first.missing == training()) return;
+    if (first.missing == count_) return;
     number.mean = first.least;
     if (first.least == first.most) return;
     const double mean = first.sum / first.weight;
@@ -116,11 +123,15 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     context.for_each(training(), 1, [&](uint64_t row) {
         const uint32_t code = column.codes[ids[row]];
         const bool is_missing = code == FeatureColumn::null_code;
-        missing_[feature] += is_missing;
+        missing_[feature] += is_missing ? repeats(row) : 0;
         weights[is_missing ? count : code] += weight(row);
     });
-    const auto most = std::max_element(weights.begin(), weights.end() - 1);
-    const auto reference = static_cast<uint32_t>(most - weights.begin());
+    // What rounding may tell apart weighs the same.
+    static constexpr double rounding = 1e-9;
+    const double most = count > 0 ? *std::max_element(weights.begin(), weights.end() - 1) : 0;
+    const auto is_most = [&](double each) { return each >= most * (1 - rounding); };
+    const auto reference =
+        static_cast<uint32_t>(std::find_if(weights.begin(), weights.end() - 1, is_most) - weights.begin());
     references_[feature] = reference < count ? reference : 0;
     const auto add = [&](ColumnKind kind, uint32_t code, double weight) {
         columns.push_back({static_cast<uint32_t>(feature), kind, code, ColumnState::kept, weight / weight_});
@@ -128,49 +139,37 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     for (uint32_t code = 0; code < count; code++)
         if (code != reference && weights[code] > 0) add(ColumnKind::category, code, weights[code]);
     if (missing_[feature] > 0) add(ColumnKind::missing, 0, weights[count]);
-    const bool has_reference = count > 0 && *most > 0;
+    const bool has_reference = most > 0;
     if (has_reference && !columns.empty()) return;
     // All rows are alike, and the one column says so.
     if (has_reference) add(ColumnKind::category, reference, weight_);
     for (Column& each : columns) each = {each.feature, each.kind, each.category, ColumnState::constant, 1};
 }
 
-void Design::find_places() {
-    places_.clear();
-    dense_.clear();
+void Design::find_groups() {
     sparse_.clear();
-    const auto is_sparse = [&](const Column& column) { return dataset().features[column.feature].categorical; };
-    for (uint32_t c = 0; c < columns_.size(); c++)
-        if (columns_[c].state == ColumnState::kept && !is_sparse(columns_[c])) dense_.push_back(c);
-    places_ = dense_;
-    for (uint32_t c = 0; c < columns_.size(); c++) {
-        const Column& column = columns_[c];
-        if (column.state != ColumnState::kept || !is_sparse(column)) continue;
-        const size_t categories = dataset().features[column.feature].categories.size();
+    const std::vector<Column>& columns = columns_.all();
+    for (uint32_t c = 0; c < columns.size(); c++) {
+        const Column& column = columns[c];
+        const FeatureColumn& feature = dataset().features[column.feature];
+        if (column.state != ColumnState::kept || !feature.categorical) continue;
+        const size_t categories = feature.categories.size();
         if (sparse_.empty() || sparse_.back().feature != column.feature)
             sparse_.push_back({column.feature, std::vector<uint32_t>(categories + 1)});
-        places_.push_back(c);
         const size_t code = column.kind == ColumnKind::missing ? categories : column.category;
-        sparse_.back().places[code] = static_cast<uint32_t>(places_.size());
+        sparse_.back().places[code] = static_cast<uint32_t>(columns_.place_of(c));
     }
 }
 
 void Design::drop(const std::vector<size_t>& places) {
-    for (const size_t place : places) columns_[number_at(place)].state = ColumnState::dependent;
-    find_places();
-}
-
-std::vector<size_t> Design::in_order() const {
-    std::vector<size_t> order{0};
-    for (size_t place = 1; place < size(); place++) order.push_back(place);
-    std::sort(order.begin() + 1, order.end(), [&](size_t a, size_t b) { return places_[a - 1] < places_[b - 1]; });
-    return order;
+    columns_.drop(places);
+    find_groups();
 }
 
 void Design::read(uint64_t begin, uint64_t end, double* to, size_t stride) const {
     std::fill_n(to, end - begin, 1.0);
-    for (const uint32_t c : dense_) {
-        const Column& column = columns_[c];
+    for (size_t place = 1; place < columns_.dense(); place++) {
+        const Column& column = columns_.at(place);
         const FeatureColumn& feature = dataset().features[column.feature];
         const RowIds ids = dataset().ids_of(feature);
         const double mean = column.mean, inverse = 1 / column.scale;

@@ -1,52 +1,31 @@
 #include "core/linear/linear_fit.hpp"
 
 #include "core/linear/coefficient_errors.hpp"
+#include "core/linear/join_likelihood.hpp"
 #include "core/linear/newton_step.hpp"
+#include "core/linear/row_likelihood.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace btml::linear {
 
 namespace {
 
-Family family_of(const Dataset& dataset, const Options& options) {
+Family family_of(const std::vector<std::string>& labels, const Options& options) {
     const Family family = options.family;
-    if (dataset.labels.empty()) return family == Family::automatic ? Family::gaussian : family;
+    if (labels.empty()) return family == Family::automatic ? Family::gaussian : family;
     const std::string setting = format("family => '%s'", name_of(family));
     if (family != Family::automatic && family != Family::binomial)
         throw Error(ErrorCode::wrong_type, format("the target has labels, %s needs numbers", setting.c_str()),
                     "The family for booleans and labels is \"binomial\".", "Leave out the family.");
-    if (dataset.labels.size() > 2)
+    if (labels.size() > 2)
         throw Error(ErrorCode::invalid_argument,
-                    format("the target of a binomial linear model has two labels, not %zu", dataset.labels.size()), "",
+                    format("the target of a binomial linear model has two labels, not %zu", labels.size()), "",
                     "btml.boost_fit predicts any number of labels.");
     return Family::binomial;
 }
-
-// Sums over targets of training rows, which do not change while coefficients do.
-struct TargetSums {
-    double weight = 0, targets = 0, terms = 0;
-    bool is_constant = true;
-
-    TargetSums(const Design& design, Family family, RunContext& context) {
-        double largest = 0;
-        context.for_each(design.rows(), 1, [&](uint64_t row) {
-            const double y = design.target(row);
-            check_target(family, y);
-            largest = std::max(largest, std::fabs(y));
-        });
-        check_targets(largest);
-        context.for_each(design.training(), 2, [&](uint64_t row) {
-            const double w = design.weight(row), y = design.target(row);
-            weight += w;
-            targets += w * y;
-            terms += log_likelihood_term(family, y, w);
-            is_constant &= y == design.target(0);
-        });
-    }
-    double mean() const { return targets / weight; }
-};
 
 void refuse_one_value(const std::vector<std::string>& labels, Family family, double mean) {
     const bool is_alone = family == Family::binomial ? mean == 0 || mean == 1 : family == Family::poisson && mean == 0;
@@ -61,19 +40,20 @@ void refuse_one_value(const std::vector<std::string>& labels, Family family, dou
 // Finds the coefficients of the least objective.
 class Fitter {
   public:
-    Fitter(Design& design, const Options& options, Family family, ThreadTeam& team, RunContext& context)
-        : design_(design),
-          options_(options),
-          context_(context),
-          targets_(design, family, context),
-          likelihood_(design, family, team, context),
-          step_(options_, targets_.weight, team, context),
-          sums_(context.memory()) {
-        refuse_one_value(design.dataset().labels, family, targets_.mean());
+    // model: has features, labels and options. Keeps references to both.
+    Fitter(Likelihood& likelihood, const Model& model)
+        : likelihood_(likelihood),
+          model_(model),
+          options_(model.options),
+          context_(likelihood.context()),
+          targets_(likelihood.targets()),
+          step_(options_, targets_.weight, likelihood.team(), context_),
+          sums_(context_.memory()) {
+        refuse_one_value(model.labels, family(), targets_.mean());
     }
 
     void run() {
-        coefficients_.assign(design_.size(), 0);
+        coefficients_.assign(columns().size(), 0);
         coefficients_[0] = score_of_mean(family(), targets_.mean());
         sums_ = likelihood_.at(coefficients_, Curvature::expected);
         null_deviance_ = sums_.deviance;
@@ -97,7 +77,6 @@ class Fitter {
     const std::vector<double>& coefficients() const { return coefficients_; }
     // Returns the sums at the coefficients, with the expected curvature where there is no penalty.
     LikelihoodSums& sums() { return sums_; }
-    const Likelihood& likelihood() const { return likelihood_; }
 
     Statistics statistics() const;
 
@@ -121,11 +100,13 @@ class Fitter {
     [[noreturn]] void refuse_separation(std::span<const double> step) const;
     [[noreturn]] void refuse_iterations() const;
 
-    Design& design_;
-    const Options options_;
+    const Columns& columns() const { return likelihood_.columns(); }
+
+    Likelihood& likelihood_;
+    const Model& model_;
+    const Options& options_;
     RunContext& context_;
     const TargetSums targets_;
-    const Likelihood likelihood_;
     const NewtonStep step_;
     std::vector<double> coefficients_;
     LikelihoodSums sums_; // at the coefficients
@@ -150,23 +131,23 @@ void Fitter::refuse_singular() const {
 
 // At the first coefficients all rows have the same mean, and the matrix is that of the features alone.
 void Fitter::drop_dependent() {
-    const std::vector<size_t> order = design_.in_order();
-    const std::vector<size_t> dependent = dependent_places(sums_.matrix, design_.size(), order, context_);
+    const std::vector<size_t> order = columns().in_order();
+    const std::vector<size_t> dependent = dependent_places(sums_.matrix, columns().size(), order, context_);
     if (dependent.empty()) return;
     std::vector<size_t> kept;
-    for (size_t place = 0; place < design_.size(); place++)
+    for (size_t place = 0; place < columns().size(); place++)
         if (std::find(dependent.begin(), dependent.end(), place) == dependent.end()) kept.push_back(place);
-    design_.drop(dependent);
+    likelihood_.drop(dependent);
     keep_places(sums_, kept, context_);
     coefficients_.resize(kept.size());
 }
 
 // A ridge penalty must not be rounding to what columns have beside those that they nearly follow from.
 void Fitter::check_penalty() {
-    const size_t size = design_.size();
+    const size_t size = columns().size();
     Buffer<double> matrix = sums_.matrix.copy(context_);
     for (size_t i = 1; i < size; i++) matrix[i * size + i] += options_.penalty * targets_.weight;
-    if (dependent_places(matrix, size, design_.in_order(), context_).empty()) return;
+    if (dependent_places(matrix, size, columns().in_order(), context_).empty()) return;
     throw NoCoefficients(format("features follow from each other, which penalty => %s does not make up for",
                                 shortest(options_.penalty).c_str()),
                          "", "Give a larger penalty, or none: such features are dropped then.");
@@ -237,11 +218,11 @@ void Fitter::check_separation() {
 void Fitter::refuse_separation(std::span<const double> step) const {
     std::string of;
     double largest = 0;
-    for (size_t place = 1; place < design_.size(); place++) {
+    for (size_t place = 1; place < columns().size(); place++) {
         const double moved = std::fabs(step.empty() ? coefficients_[place] : step[place]);
         if (!(moved > largest)) continue;
         largest = moved;
-        of = " of feature \"" + design_.dataset().features[design_.column_at(place).feature].name + '"';
+        of = " of feature \"" + model_.features[columns().at(place).feature].name + '"';
     }
     throw NoCoefficients(format("family => '%s' has no finite coefficient%s", name_of(family()), of.c_str()),
                          family() == Family::binomial
@@ -259,10 +240,10 @@ void Fitter::refuse_iterations() const {
 
 Statistics Fitter::statistics() const {
     Statistics found;
-    const auto rows = static_cast<double>(design_.training());
+    const auto rows = static_cast<double>(targets_.rows);
     const auto count = static_cast<double>(
         1 + std::count_if(coefficients_.begin() + 1, coefficients_.end(), [](double x) { return x != 0; }));
-    const auto coefficients = options_.penalty == 0 ? static_cast<double>(design_.size()) : count;
+    const auto coefficients = options_.penalty == 0 ? static_cast<double>(columns().size()) : count;
     found.weight = targets_.weight;
     found.deviance = sums_.deviance;
     found.null_deviance = null_deviance_;
@@ -284,13 +265,13 @@ Statistics Fitter::statistics() const {
 }
 
 // Puts coefficients of standardised columns into units of the features.
-void fill_columns(Model& model, const Design& design, std::span<const double> coefficients) {
-    model.columns = design.columns();
+void fill_columns(Model& model, const Columns& columns, std::span<const double> coefficients) {
+    model.columns = columns.all();
     model.intercept = model.centre = coefficients[0];
-    for (size_t place = 1; place < design.size(); place++) {
-        Column& column = model.columns[design.number_at(place)];
+    for (size_t place = 1; place < columns.size(); place++) {
+        Column& column = model.columns[columns.number_at(place)];
         column.estimate = coefficients[place] / column.scale;
-        if (place < design.dense())
+        if (place < columns.dense())
             model.intercept -= column.estimate * column.mean;
         else
             model.centre += column.estimate * column.mean;
@@ -322,39 +303,89 @@ void warn_of_dropped(const Model& model, std::vector<std::string>& warnings) {
     }
 }
 
+// Returns what robust errors need beside the curvature, at the coefficients; nothing for others.
+using SquaresOf = std::function<std::optional<Buffer<double>>(std::span<const double> coefficients)>;
+
+// Fills in what follows from the likelihood.
+void fit_to(Likelihood& likelihood, const SquaresOf& squares_of, Model& model) {
+    Fitter fitter(likelihood, model);
+    fitter.run();
+    model.statistics = fitter.statistics();
+    fill_columns(model, likelihood.columns(), fitter.coefficients());
+    check_finite_model(model);
+    if (model.has_errors())
+        fill_errors(model, likelihood, std::move(fitter.sums().matrix), squares_of(fitter.coefficients()));
+    if (model.holdout_rows > 0) model.statistics.holdout_deviance = likelihood.held_out(fitter.coefficients());
+}
+
+std::optional<Buffer<double>> squared_slopes(const RowLikelihood& likelihood, std::span<const double> coefficients,
+                                             Model& model) {
+    if (model.options.std_error == StdError::model) return {};
+    Buffer<double> squares = likelihood.squared_slopes(coefficients, model.statistics.groups);
+    if (const FeatureColumn* const divider = likelihood.divider(); divider && model.statistics.groups < 2)
+        throw Error(ErrorCode::invalid_argument,
+                    format("group_by \"%s\" has one value in the training rows", divider->name.c_str()),
+                    "Robust errors by group need two groups at least.");
+    return squares;
+}
+
+double& begin_phase(const char* name, FitResult& result, RunContext& context) {
+    context.progress(name, 0, 0);
+    return result.timings.emplace_back(Timing{name, 0}).seconds;
+}
+
+// Begins a model of what options and labels say.
+FitResult begin_model(const Options& options, const std::vector<std::string>& labels) {
+    options.validate();
+    FitResult result;
+    result.model.options = options;
+    result.model.options.family = family_of(labels, options);
+    result.model.labels = labels;
+    return result;
+}
+
 } // namespace
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    options.validate();
-    FitResult result;
+    if (dataset.features.empty()) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
+    FitResult result = begin_model(options, dataset.labels);
     Model& model = result.model;
-    model.options = options;
-    model.options.family = family_of(dataset, options);
-    model.labels = dataset.labels;
     ThreadTeam team(context);
-    const auto phase = [&](const char* name) -> double& {
-        context.progress(name, 0, 0);
-        return result.timings.emplace_back(Timing{name, 0}).seconds;
-    };
     OrderedRows rows = [&] {
-        const Stopwatch watch(phase("sorting rows"));
+        const Stopwatch watch(begin_phase("sorting rows", result, context));
         return order_rows(std::move(dataset), team, context);
     }();
     model.features = {rows.dataset.features.begin(), rows.dataset.features.end()};
     model.rows = rows.training;
     model.holdout_rows = rows.dataset.rows - rows.training;
-    const Stopwatch watch(phase("fitting"));
+    const Stopwatch watch(begin_phase("fitting", result, context));
     Design design(std::move(rows), team, context);
     model.references = design.references();
     model.missing = design.missing();
-    Fitter fitter(design, options, model.options.family, team, context);
-    fitter.run();
-    model.statistics = fitter.statistics();
-    fill_columns(model, design, fitter.coefficients());
-    check_finite_model(model);
-    if (model.has_errors())
-        fill_errors(model, fitter.likelihood(), fitter.coefficients(), std::move(fitter.sums().matrix));
-    if (model.holdout_rows > 0) model.statistics.holdout_deviance = fitter.likelihood().held_out(fitter.coefficients());
+    RowLikelihood likelihood(design, model.options.family, team, context);
+    const auto squares_of = [&](std::span<const double> at) { return squared_slopes(likelihood, at, model); };
+    fit_to(likelihood, squares_of, model);
+    warn_of_dropped(model, result.warnings);
+    return result;
+}
+
+FitResult fit_factorised(relational::Join join, const relational::DatasetPlan& plan, const Options& options,
+                         RunContext& context) {
+    FitResult result = begin_model(options, plan.labels);
+    Model& model = result.model;
+    ThreadTeam team(context);
+    const auto likelihood = [&] {
+        const Stopwatch watch(begin_phase("grouping rows", result, context));
+        return std::make_unique<JoinLikelihood>(std::move(join), plan, team, context);
+    }();
+    const Stopwatch watch(begin_phase("fitting", result, context));
+    model.features = likelihood->features();
+    model.references = likelihood->references();
+    model.missing = likelihood->missing();
+    model.holdout_rows = likelihood->held_rows();
+    model.rows = likelihood->targets().rows;
+    fit_to(
+        *likelihood, [](std::span<const double>) { return std::nullopt; }, model);
     warn_of_dropped(model, result.warnings);
     return result;
 }

@@ -4,6 +4,7 @@
 #include "core/base/timing.hpp"
 #include "core/data/dataset.hpp"
 #include "core/linear/linear_model.hpp"
+#include "core/relational/join/join_dataset.hpp"
 
 namespace btml::linear {
 
@@ -21,9 +22,6 @@ class NoCoefficients : public Error {
         : Error(ErrorCode::invalid_argument, std::move(message), std::move(detail), std::move(hint)) {}
 };
 
-// The columns that a design may have at most.
-inline constexpr size_t max_columns = 10'000;
-
 // Fills in all of the model but target, strategy and the rows skipped, which the caller knows. The dataset is consumed.
 // The same dataset up to the order of its rows gives the same model to the last bit, whatever context.threads() is.
 //
@@ -39,5 +37,10 @@ inline constexpr size_t max_columns = 10'000;
 // out_of_range (a target that the family cannot have; a feature, weight or target that is not finite or 1e150 or more),
 // null_value (a group of NULL), limit_exceeded (more columns than max_columns), memory_limit.
 FitResult fit(Dataset dataset, const Options& options, RunContext& context);
+
+// Does the same of the rows of a join by queries over its tables, which are consumed: at the tables' cost, whatever the
+// number of rows. The model is that of the rows up to rounding. For a gaussian with errors of the model alone.
+FitResult fit_factorised(relational::Join join, const relational::DatasetPlan& plan, const Options& options,
+                         RunContext& context);
 
 } // namespace btml::linear

@@ -10,14 +10,6 @@ namespace {
 constexpr size_t rows_at_a_time = 4096;
 constexpr double too_large = 1e150; // whose square could overflow a sum
 
-void check_number(double number, const std::string& name) {
-    if (std::abs(number) < too_large || is_null(number)) return;
-    const std::string what = "feature \"" + name + '"';
-    check_finite(number, what.c_str());
-    throw Error(ErrorCode::out_of_range, format("%s is %g in a row", what.c_str(), number),
-                "Numbers of linear models must be below 1e150 in magnitude.");
-}
-
 // Returns the rows to train on, or those that are held out, with a weight.
 Buffer<HashedRow> rows_of_role(const Dataset& dataset, bool held_out, RunContext& context) {
     Buffer<HashedRow> rows(context.memory(), "the order of rows");
@@ -44,7 +36,7 @@ void hash_block(const Dataset& dataset, std::span<HashedRow> rows) {
         }
         for (HashedRow& row : rows) {
             const double number = column.numbers[ids[row.row]];
-            check_number(number, column.name);
+            check_feature(number, column.name);
             add_to_hash(row, std::bit_cast<uint64_t>(number + 0.0));
         }
     }
@@ -117,6 +109,14 @@ void reorder(Dataset& dataset, const Buffer<HashedRow>& order, ThreadTeam& team,
 }
 
 } // namespace
+
+void check_feature(double number, const std::string& name) {
+    if (std::abs(number) < too_large || is_null(number)) return;
+    const std::string what = "feature \"" + name + '"';
+    check_finite(number, what.c_str());
+    throw Error(ErrorCode::out_of_range, format("%s is %g in a row", what.c_str(), number),
+                "Numbers of linear models must be below 1e150 in magnitude.");
+}
 
 OrderedRows order_rows(Dataset dataset, ThreadTeam& team, RunContext& context) {
     Buffer<HashedRow> order = rows_of_role(dataset, false, context);

@@ -155,11 +155,10 @@ void keep_rows_of(Join& join, JoinRows& rows, RunContext& context) {
     }
 }
 
-Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context) {
+Dataset make_dataset(Join join, const RowOrders& order_of, const DatasetPlan& plan, RunContext& context) {
     JoinRows rows{join.count(context), {}};
     for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
     Dataset dataset = make_dataset(std::move(join), std::move(rows), plan, context);
-    const auto order_of = [&](int table) -> const Buffer<RowId>& { return grouped.tables()[table].order; };
     reorder(dataset.target, order_of(dataset.target_table), context);
     if (!dataset.weight.empty()) reorder(dataset.weight, order_of(dataset.target_table), context);
     if (dataset.offset) reorder(dataset.offset->numbers, order_of(dataset.target_table), context);

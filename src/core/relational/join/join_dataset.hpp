@@ -5,6 +5,7 @@
 #include "core/relational/join/grouped_join.hpp"
 #include "core/relational/join/join_rows.hpp"
 
+#include <functional>
 #include <optional>
 
 namespace btml::relational {
@@ -60,7 +61,16 @@ Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunConte
 // dataset is that of the rows' materialisation. The join is good for make_dataset only, afterwards.
 void keep_rows_of(Join& join, JoinRows& rows, RunContext& context);
 
-// Makes one for fit_factorised: columns are in the order of the grouped join, and there are no row ids.
-Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context);
+// Returns an order of the rows of a table; an empty one is their own.
+using RowOrders = std::function<const Buffer<RowId>&(int table)>;
+
+// Makes one whose columns are in these orders; there are no row ids.
+Dataset make_dataset(Join join, const RowOrders& order_of, const DatasetPlan& plan, RunContext& context);
+
+// Makes one for fit_factorised, in the order of the grouped join.
+inline Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context) {
+    const auto order_of = [&](int table) -> const Buffer<RowId>& { return grouped.tables()[table].order; };
+    return make_dataset(std::move(join), order_of, plan, context);
+}
 
 } // namespace btml::relational

@@ -1,0 +1,114 @@
+#include "core/linear/row_likelihood.hpp"
+
+#include "core/linear/lanes.hpp"
+#include "core/linear/row_block.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::linear {
+
+namespace {
+
+// Takes Σ ss' of so many rows s of numbers from the lower triangle of a matrix.
+void subtract_squares(const double* rows, size_t count, size_t size, double* matrix, RunContext& context) {
+    const algebra::Blocks blocks(rows, count, size), sums(matrix, size, size);
+    for (size_t i = 0; i < algebra::blocks_of(size); i++)
+        for (size_t j = 0; j <= i; j++) {
+            algebra::subtract_product_of_columns(blocks(0, i), blocks(0, j), sums(i, j));
+            context.worked(1 + count * blocks(0, i).columns * blocks(0, j).columns / 64);
+        }
+}
+
+} // namespace
+
+TargetSums RowLikelihood::targets() const {
+    TargetSums sums;
+    double largest = 0;
+    context().for_each(design_.rows(), 1, [&](uint64_t row) {
+        const double y = design_.target(row);
+        check_target(family(), y);
+        largest = std::max(largest, std::fabs(y));
+    });
+    check_targets(largest);
+    context().for_each(design_.training(), 2, [&](uint64_t row) {
+        const double w = design_.weight(row), y = design_.target(row);
+        sums.weight += w;
+        sums.targets += w * y;
+        sums.terms += log_likelihood_term(family(), y, w);
+        sums.is_constant &= y == design_.target(0);
+    });
+    sums.rows = design_.training();
+    return sums;
+}
+
+LikelihoodSums RowLikelihood::sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin,
+                                   uint64_t end, bool has_squared_slopes) const {
+    const bool has_matrix = curvature != Curvature::none || has_squared_slopes;
+    const size_t size = columns().size();
+    const uint64_t units = 1 + size / 8;
+    return sums_in_lanes(begin, end, size, has_matrix, team(), context(),
+                         [&](uint64_t first, uint64_t last, LikelihoodSums& sums, RunContext& own) {
+                             RowBlock rows(design_, own.memory());
+                             for (uint64_t row = first; row < last; row += block_rows) {
+                                 rows.read(row, std::min<uint64_t>(last, row + block_rows));
+                                 with_family(family(), [&](auto family) {
+                                     rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums);
+                                 });
+                                 rows.add_slopes(sums.slopes.data());
+                                 if (has_squared_slopes) rows.square_slopes();
+                                 if (has_matrix) rows.add_matrix(sums.matrix.data(), size, own);
+                                 own.worked(rows.count() * units);
+                             }
+                         });
+}
+
+LikelihoodSums RowLikelihood::at(std::span<const double> coefficients, Curvature curvature) const {
+    return sums(coefficients, curvature, 0, design_.training());
+}
+
+double RowLikelihood::held_out(std::span<const double> coefficients) const {
+    double weight = 0;
+    const uint64_t first = design_.training();
+    context().for_each(design_.rows() - first, 1, [&](uint64_t i) { weight += design_.weight(first + i); });
+    return sums(coefficients, Curvature::none, first, design_.rows()).deviance / weight;
+}
+
+Buffer<double> RowLikelihood::squared_slopes(std::span<const double> coefficients, uint64_t& groups) const {
+    if (design_.dataset().divider) return clustered(coefficients, groups);
+    return std::move(sums(coefficients, Curvature::none, 0, design_.training(), true).matrix);
+}
+
+Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, uint64_t& groups) const {
+    const FeatureColumn& group = *design_.dataset().divider;
+    const RowIds ids = design_.dataset().ids_of(group);
+    const size_t size = columns().size(), codes = group.categories.size();
+    Buffer<double> slopes(context().memory(), "groups of a linear model", codes * size, 0.0);
+    Buffer<uint8_t> seen(context().memory(), "groups of a linear model", codes, 0);
+    RowBlock rows(design_, context().memory());
+    LikelihoodSums unused(context().memory());
+    for (uint64_t row = 0; row < design_.training(); row += block_rows) {
+        rows.read(row, std::min(design_.training(), row + block_rows));
+        with_family(family(), [&](auto family) {
+            rows.template add_terms<decltype(family)::value>(coefficients, Curvature::none, unused);
+        });
+        for (size_t i = 0; i < rows.count(); i++) {
+            const uint32_t code = group.codes[ids[row + i]];
+            if (code == FeatureColumn::null_code)
+                throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", group.name.c_str()));
+            seen[code] = 1;
+            rows.add_row(i, rows.slope(i), &slopes[code * size]);
+        }
+        context().worked(rows.count() * (1 + size / 4));
+    }
+    groups = static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 1));
+    Buffer<double> matrix(context().memory(), "the matrix of a linear model", size * size, 0.0);
+    for (size_t begin = 0; begin < codes; begin += block_rows) {
+        const size_t count = std::min(block_rows, codes - begin);
+        subtract_squares(&slopes[begin * size], count, size, matrix.data(), context());
+    }
+    for (double& number : matrix) number = -number;
+    return matrix;
+}
+
+} // namespace btml::linear
