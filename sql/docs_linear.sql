@@ -34,6 +34,12 @@ SELECT name, feature, category, round(estimate::numeric, 4) AS estimate, round(e
        round(p_value::numeric, 3) AS p_value
 FROM models, btml.coefficients(model) WHERE name IN ('let', 'calls');
 
+INSERT INTO models
+SELECT 'rate', btml.linear_fit($$ SELECT calls * days AS calls, area, ln(days) AS log_days
+    FROM (SELECT *, 1 + flat_id % 10 AS days FROM offer) o JOIN flat USING (flat_id) $$, 'calls',
+    family => 'poisson', "offset" => 'log_days');
+SELECT days, round(btml.predict(model, f)::numeric, 1) AS calls
+FROM models, unnest('{1,5,30}'::int[]) days, LATERAL (SELECT 80 AS area, ln(days) AS log_days) f WHERE name = 'rate';
 SELECT feature, missing, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
 FROM btml.coefficients(btml.linear_fit('SELECT rent, area, age, street FROM offer JOIN flat USING (flat_id)', 'rent',
     std_error => 'robust', group_by => 'street'));

@@ -52,6 +52,9 @@ FROM (VALUES ('weighted', 'cost', 'gaussian', 'model', 'w', NULL), ('weighted co
     AS t(name, target, family, std_error, weight, group_by);
 INSERT INTO models SELECT name, btml.linear_fit('task', 'cost', features => '{x,z}', penalty => 0.5, l1_ratio => l1_ratio)
 FROM (VALUES ('ridge', 0), ('elastic net', 0.5), ('lasso', 1)) AS t(name, l1_ratio);
+INSERT INTO models SELECT 'offset ' || family, btml.linear_fit('SELECT x, z, kind, ln(w) AS o, yes, n, cost FROM task', target,
+    features => '{x,z,kind}', family => family, "offset" => 'o')
+FROM (VALUES ('binomial', 'yes'), ('poisson', 'n'), ('gamma', 'cost'), ('gaussian', 'cost')) AS t(family, target);
 INSERT INTO models VALUES ('collinear', btml.linear_fit('collinear', 'y')),
     ('dobson', btml.linear_fit('dobson', 'counts', family => 'poisson')),
     ('clotting', btml.linear_fit('clotting', 'lot1', family => 'gamma')),
@@ -105,7 +108,22 @@ INSERT INTO r_coefficients VALUES
     ('elastic net', '(intercept)', 7.6595823471571, NULL), ('elastic net', 'x', 1.53564836608473, NULL),
     ('elastic net', 'z', 0.723803341464849, NULL), ('lasso', '(intercept)', 5.68026452003602, NULL),
     ('lasso', 'x', 1.83513244882064, NULL), ('lasso', 'z', 0.822690457537797, NULL), ('separable', '(intercept)', -6.2199890554997, NULL),
-    ('separable', 'x', 1.24127012958511, NULL);
+    ('separable', 'x', 1.24127012958511, NULL),
+    ('offset gaussian', '(intercept)', 3.34270142115329, 0.408594132596964),
+    ('offset gaussian', 'x', 2.00951048665811, 0.0505490105401855), ('offset gaussian', 'z', 1.00473383993117, 0.051546915768525),
+    ('offset gaussian', 'kindb', -0.0635752035705888, 0.358545989431021),
+    ('offset gaussian', 'kindc', -0.0307703589473142, 0.35859077573167),
+    ('offset binomial', '(intercept)', -14.2342488415088, 2.23448635385068),
+    ('offset binomial', 'x', 1.41324799233824, 0.237843839656204), ('offset binomial', 'z', 1.47246485273111, 0.244592913684733),
+    ('offset binomial', 'kindb', -1.36179481203714, 0.720861448818727),
+    ('offset binomial', 'kindc', -1.09065240706606, 0.697091914216518),
+    ('offset poisson', '(intercept)', -0.120948748994921, 0.100225471199446),
+    ('offset poisson', 'x', 0.193406785338488, 0.0115438841007839), ('offset poisson', 'z', 0.0045797177066988, 0.0105648436174002),
+    ('offset poisson', 'kindb', -0.11078445917766, 0.0745968814336147),
+    ('offset poisson', 'kindc', 0.0682152277833779, 0.0732689766557387),
+    ('offset gamma', '(intercept)', 1.50032880059872, 0.0993175695611895), ('offset gamma', 'x', 0.114134129639407, 0.0122870214475798),
+    ('offset gamma', 'z', 0.0615703489611355, 0.0125295837215438), ('offset gamma', 'kindb', 0.00627696460743284, 0.087152294674105),
+    ('offset gamma', 'kindc', 0.0237482989237699, 0.0871631809452852);
 SELECT name, term, r.estimate, c.estimate AS found, r.std_error, c.std_error AS found
 FROM r_coefficients r FULL JOIN (SELECT name, feature || coalesce(category, '') AS term, c.* FROM models, btml.coefficients(model) c) c
     USING (name, term)
@@ -132,7 +150,15 @@ INSERT INTO r_metrics VALUES
     ('dobson', '{"deviance": 5.12914107700115, "null_deviance": 10.5814458637509, "dispersion": 1,
         "log_likelihood": -23.3806592009788, "aic": 56.7613184019577, "deviance_explained": 0.515270300198561}'),
     ('clotting', '{"deviance": 0.162608294497331, "null_deviance": 3.51282626382852, "dispersion": 0.0243543845651903,
-        "log_likelihood": -26.2408281032923, "aic": 58.4816562065846, "deviance_explained": 0.953710123335246}');
+        "log_likelihood": -26.2408281032923, "aic": 58.4816562065846, "deviance_explained": 0.953710123335246}'),
+    ('offset gaussian', '{"deviance": 833.81251027749, "null_deviance": 9103.43073068345, "dispersion": 4.27596159116661,
+        "log_likelihood": -426.556826912623, "aic": 865.113653825247, "r_squared": 0.908406782569664}'),
+    ('offset binomial', '{"deviance": 88.6836215744577, "null_deviance": 288.061769020927, "dispersion": 1,
+        "log_likelihood": -44.3418107872289, "aic": 98.6836215744577, "deviance_explained": 0.692136787620661}'),
+    ('offset poisson', '{"deviance": 131.099013123296, "null_deviance": 441.446252982187, "dispersion": 1,
+        "log_likelihood": -398.103948198018, "aic": 806.207896396035, "deviance_explained": 0.703023839849908}'),
+    ('offset gamma', '{"deviance": 47.8651596400241, "null_deviance": 72.9684437953458, "dispersion": 0.252639765869086,
+        "log_likelihood": -716.673832342695, "aic": 1445.34766468539, "deviance_explained": 0.344029320753074}');
 SELECT name, metric, value, btml.summary(model)->'metrics'->metric AS found
 FROM r_metrics JOIN models USING (name), jsonb_each_text(metrics) m(metric, value)
 WHERE NOT near((btml.summary(model)->'metrics'->>metric)::float8, value::float8);
@@ -185,6 +211,39 @@ INSERT INTO r_intervals VALUES ('gaussian', 'mean', 1.5, 2, 'a', 8.4719531544084
 SELECT r.* FROM r_intervals r JOIN models USING (name), btml.predict_interval(model, r, 0.9, of) AS i,
     btml.predict_interval(model, ARRAY[r.x, r.z, array_position('{a,b,c}', r.kind) - 1], of => of) AS by_place
 WHERE NOT near(i.lower, r.lower) OR NOT near(i.upper, r.upper) OR i <> by_place;
+
+-- An offset is added to the score of a row, which must have it; it has no coefficient.
+SELECT r.* FROM (VALUES ('offset gaussian', 30.4070570104662, 31.6826111375586), ('offset binomial', 0.999655876737353, 0.999998750553147),
+    ('offset poisson', 24.793539613728, 31.7350986737266), ('offset gamma', 89.8605992902768, 122.524421343997)) r(name, lower, upper)
+    JOIN models USING (name), LATERAL (SELECT 8 AS z, ln(5.0) AS o, 9 AS x, 'c' AS kind) at,
+    btml.predict_interval(model, at, 0.9, 'mean') i WHERE NOT near(i.lower, r.lower) OR NOT near(i.upper, r.upper);
+CREATE TABLE exposed AS SELECT *, ln(w) AS o, g % 4 AS fold FROM task;
+SELECT name, bool_and(near(btml.predict_score(model, t), (SELECT sum(contribution) FROM btml.explain(model, t)), 1)) AS explained,
+    bool_and(btml.predict(model, t) = btml.predict(model, ARRAY[x, z, array_position('{a,b,c}', kind) - 1, o])) AS by_place,
+    bool_and(near(btml.predict_score(model, t), ln(w) + btml.predict_score(model, u), 1)) AS added
+FROM models, exposed t, LATERAL (SELECT x, z, kind, 0 AS o) u WHERE name LIKE 'offset%' GROUP BY name ORDER BY name;
+SELECT btml.describe(model), btml.summary(model)#>'{features,3}' AS "offset" FROM models WHERE name = 'offset poisson';
+\set ECHO errors
+SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*
+    FROM models, exposed t WHERE name = ' || quote_literal(name) || ') s' FROM models WHERE name LIKE 'offset%' ORDER BY name \gexec
+\set ECHO all
+SELECT v.fold, near(value, r.rmse) AS same
+FROM btml.cross_validate('SELECT x, z, kind, n, o, fold FROM exposed', 'n', fold => 'fold', method => 'linear', metric => 'rmse',
+    options => '{"family": "poisson", "offset": "o"}') AS v
+JOIN (SELECT fold, btml.rmse(n, btml.predict(model, t.*)) AS rmse FROM exposed t
+    JOIN (SELECT fold, btml.linear_fit('SELECT x, z, kind, n, o FROM exposed WHERE fold <> ' || fold, 'n', family => 'poisson',
+        "offset" => 'o') AS model FROM generate_series(0, 3) fold) m USING (fold) GROUP BY fold) AS r ON r.fold::text = v.fold ORDER BY 1;
+SELECT feature FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'offset gamma'), 'exposed', target => 'cost')
+ORDER BY importance DESC LIMIT 1;
+SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind, NULL::float8 AS o) t WHERE name = 'offset poisson';
+SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind) t WHERE name = 'offset poisson';
+SELECT btml.linear_fit('SELECT x, n, NULL::float8 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
+SELECT btml.linear_fit('SELECT x, n, 1000 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
+SELECT btml.linear_fit('exposed', 'n', "offset" => 'oh');
+SELECT btml.linear_fit('exposed', 'n', "offset" => 'kind');
+SELECT btml.linear_fit('exposed', 'n', "offset" => 'o', features => '{x,o}');
+SELECT btml.linear_fit('exposed', 'n', options => '{"exposure": "w"}');
+SELECT btml.linear_fit_agg(n, ARRAY[x], '{"offset": "w"}') FROM task;
 
 -- What is missing is the mean, and an indicator; what is constant or follows from others is dropped.
 CREATE TABLE holes AS SELECT CASE WHEN i % 9 > 0 THEN x END AS x, x + z AS sum, z, x AS again, 5 AS five,

@@ -29,6 +29,7 @@ class CoefficientList {
         rows_.push_back(std::move(row));
     }
     void add(const Column& column) {
+        if (column.state == ColumnState::offset) return;
         const Feature& feature = model_.features[column.feature];
         Coefficient row{.feature = feature.name, .missing = column.kind == ColumnKind::missing};
         if (column.kind == ColumnKind::category) row.category = feature.categories[column.category];

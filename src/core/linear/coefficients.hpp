@@ -15,7 +15,8 @@ struct Coefficient {
 };
 
 // Returns the intercept, then the columns in their order: features as the source has them, categories without that of
-// reference, and last what NULL adds. Tests are by Student's t where the dispersion is estimated, else normal.
+// reference, and last what NULL adds; not the offset. Tests are by Student's t where the dispersion is estimated, else
+// normal.
 std::vector<Coefficient> coefficients(const Model& model, const CoefficientOptions& options);
 
 } // namespace btml::linear

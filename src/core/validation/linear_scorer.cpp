@@ -20,7 +20,7 @@ double LinearScorer::score(const Buffer<uint8_t>& roles, size_t trial, RunContex
     std::vector<boosting::HeldOutRow> scored;
     scored.reserve(rows.size());
     const RowIds ids = dataset_.target_ids();
-    std::vector<double> point(dataset_.features.size());
+    std::vector<double> point(fitted.model.features.size());
     context.for_each(rows.size(), 1 + point.size(), [&](uint64_t i) {
         apart.read_point(rows[i], point);
         const double target = dataset_.target[ids[rows[i]]], prediction = predict(point);

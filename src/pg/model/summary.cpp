@@ -19,6 +19,7 @@ void add_facts(JsonWriter&, const gp::Model&, size_t) {}
 
 void add_facts(JsonWriter& json, const linear::Model& model, size_t feature) {
     const Feature& of = model.features[feature];
+    if (model.has_offset() && feature + 1 == model.features.size()) json.add_json("offset", "true");
     if (of.categorical && !of.categories.empty()) json.add("reference", of.categories[model.references[feature]]);
     if (model.missing[feature] > 0) json.add("missing", model.missing[feature]);
 }
@@ -328,7 +329,7 @@ std::string describe(const linear::Model& model) {
         return column.state == linear::ColumnState::kept;
     });
     std::string text = format("linear model: %s, %zu features, %zu coefficients -> %s, %" PRIu64 " rows",
-                              linear::name_of(model.options.family), model.features.size(),
+                              linear::name_of(model.options.family), model.features.size() - model.has_offset(),
                               static_cast<size_t>(kept) + 1, model.target.c_str(), model.rows);
     if (model.statistics.r_squared)
         text +=
