@@ -13,14 +13,15 @@ CREATE TABLE models (name text PRIMARY KEY, model btml.model);
 
 INSERT INTO models SELECT 'rent', btml.linear_fit('SELECT rent, area, floor, age, district FROM offer JOIN flat USING (flat_id)', 'rent');
 
-SELECT feature, category, round(estimate::numeric, 2) AS estimate, round(std_error::numeric, 2) AS std_error,
+SELECT feature, category, missing, round(estimate::numeric, 2) AS estimate, round(std_error::numeric, 2) AS std_error,
        round(p_value::numeric, 3) AS p_value, round(lower::numeric, 2) AS lower, round(upper::numeric, 2) AS upper
 FROM models, btml.coefficients(model) WHERE name = 'rent';
 
 SELECT btml.describe(model), btml.summary(model)#>>'{features,3,reference}' AS reference FROM models WHERE name = 'rent';
 
-SELECT round(btml.predict(model, f)::numeric) AS rent, round((i).lower::numeric) AS lower, round((i).upper::numeric) AS upper
-FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), btml.predict_interval(model, f, 0.9) i WHERE name = 'rent';
+SELECT of, round(btml.predict(model, f)::numeric) AS rent, round((i).lower::numeric) AS lower, round((i).upper::numeric) AS upper
+FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), unnest('{observation,mean}'::text[]) of,
+     btml.predict_interval(model, f, 0.9, of) i WHERE name = 'rent';
 
 SELECT feature, value, round(contribution::numeric, 1) AS contribution
 FROM models, (VALUES (60, 2, 30, 'north')) f(area, floor, age, district), btml.explain(model, f) WHERE name = 'rent';
@@ -33,7 +34,13 @@ SELECT name, feature, category, round(estimate::numeric, 4) AS estimate, round(e
        round(p_value::numeric, 3) AS p_value
 FROM models, btml.coefficients(model) WHERE name IN ('let', 'calls');
 
-SELECT feature, category, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
+INSERT INTO models
+SELECT 'rate', btml.linear_fit($$ SELECT calls * days AS calls, area, ln(days) AS log_days
+    FROM (SELECT *, 1 + flat_id % 10 AS days FROM offer) o JOIN flat USING (flat_id) $$, 'calls',
+    family => 'poisson', "offset" => 'log_days');
+SELECT days, round(btml.predict(model, f)::numeric, 1) AS calls
+FROM models, unnest('{1,5,30}'::int[]) days, LATERAL (SELECT 80 AS area, ln(days) AS log_days) f WHERE name = 'rate';
+SELECT feature, missing, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error
 FROM btml.coefficients(btml.linear_fit('SELECT rent, area, age, street FROM offer JOIN flat USING (flat_id)', 'rent',
     std_error => 'robust', group_by => 'street'));
 

@@ -3,7 +3,7 @@ SET client_min_messages = warning;
 CREATE SCHEMA linear;
 SET search_path = linear, public;
 
--- NIST's reference set "longley", with its certified values.
+-- NIST's reference set "longley", whose certified values R's lm has, too.
 CREATE TABLE longley (employed float8, deflator float8, gnp float8, unemployed float8, armed float8, population float8, year float8);
 INSERT INTO longley VALUES (60323, 83.0, 234289, 2356, 1590, 107608, 1947), (61122, 88.5, 259426, 2325, 1456, 108632, 1948),
     (60171, 88.2, 258054, 3682, 1616, 109773, 1949), (61187, 89.5, 284599, 3351, 1650, 110929, 1950),
@@ -13,19 +13,8 @@ INSERT INTO longley VALUES (60323, 83.0, 234289, 2356, 1590, 107608, 1947), (611
     (68169, 108.4, 442769, 2936, 2798, 120445, 1957), (66513, 110.8, 444546, 4681, 2637, 121950, 1958),
     (68655, 112.6, 482704, 3813, 2552, 123366, 1959), (69564, 114.2, 502601, 3931, 2514, 125368, 1960),
     (69331, 115.7, 518173, 4806, 2572, 127852, 1961), (70551, 116.9, 554894, 4007, 2827, 130081, 1962);
-CREATE TABLE certified (feature text, estimate float8, std_error float8);
-INSERT INTO certified VALUES ('(intercept)', -3482258.63459582, 890420.383607373), ('deflator', 15.0618722713733, 84.9149257747669),
-    ('gnp', -0.0358191792925910, 0.0334910077722432), ('unemployed', -2.02022980381683, 0.488399681651699),
-    ('armed', -1.03322686717359, 0.214274163161675), ('population', -0.0511041056535807, 0.226073200069370),
-    ('year', 1829.15146461355, 455.478499142212);
 CREATE TABLE models (name text PRIMARY KEY, model btml.model);
 INSERT INTO models VALUES ('longley', btml.linear_fit('longley', 'employed'));
-SELECT feature, abs(c.estimate / certified.estimate - 1) < 1e-8 AS estimate, abs(c.std_error / certified.std_error - 1) < 1e-8 AS std_error,
-    abs(statistic / (certified.estimate / certified.std_error) - 1) < 1e-8 AS statistic, round(p_value::numeric, 4) AS p_value,
-    lower < c.estimate AND c.estimate < upper AS inside
-FROM models, btml.coefficients(model) AS c JOIN certified USING (feature) WHERE name = 'longley';
-SELECT abs((btml.summary(model)#>>'{metrics,r_squared}')::float8 - 0.995479004577296) < 1e-12 AS r_squared,
-    abs(sqrt((btml.summary(model)#>>'{metrics,dispersion}')::float8) - 304.854073561965) < 1e-6 AS residual_sd FROM models;
 SELECT btml.describe(model) FROM models;
 -- A model travels as text and bytes, and predicts the same of rows and arrays.
 SELECT model::text::btml.model OPERATOR(btml.=) model AS text, model::bytea::btml.model OPERATOR(btml.=) model AS bytes FROM models;
@@ -42,35 +31,145 @@ RESET btml.threads;
 SELECT btml.linear_fit('SELECT * FROM longley ORDER BY armed', 'employed')
     OPERATOR(btml.=) model AS same FROM models WHERE name = 'longley';
 
--- Families, with the values of R's glm.
+-- What R's lm and glm converge to for data of these formulas, Dobson's counts (1990) and McCullagh's and Nelder's times of clotting (1989).
 CREATE TABLE made AS SELECT i, (i * 7919 % 1000) / 100.0::float8 AS x, (i * 104729 % 997) / 100.0::float8 AS z,
     (ARRAY['a', 'b', 'c', 'a'])[1 + i % 4] AS kind FROM generate_series(1, 200) i;
 CREATE TABLE task AS SELECT x, z, kind, (x + z + i % 5 > 12) AS yes, floor(x + i % 3)::int AS n, x * 2 + z + 1 + (i % 7) AS cost,
-    1 + i % 3 AS w FROM made;
+    1 + i % 3 AS w, i % 10 AS g FROM made;
+CREATE TABLE collinear AS SELECT x, x + z AS sum, z, x AS again, 5 AS five, kind, CASE kind WHEN 'a' THEN 'even' ELSE 'odd' END AS odd,
+    x * 2 + z + i % 3 AS y FROM made;
+CREATE TABLE dobson AS SELECT n AS counts, 1 + (i - 1) % 3 || '' AS outcome, 1 + (i - 1) / 3 || '' AS treatment
+FROM unnest('{18,17,15,20,10,20,25,13,12}'::int[]) WITH ORDINALITY t(n, i);
+CREATE TABLE clotting AS SELECT ln(u) AS u, lot1 FROM unnest('{5,10,15,20,30,40,60,80,100}'::float8[],
+    '{118,58,42,35,27,25,21,19,18}'::int[]) t(u, lot1);
 INSERT INTO models SELECT family, btml.linear_fit('task', target, features => '{x,z,kind}', family => family)
 FROM (VALUES ('binomial', 'yes'), ('poisson', 'n'), ('gamma', 'cost'), ('gaussian', 'cost')) AS t(family, target);
-SELECT name, feature, category, round(estimate::numeric, 7) AS estimate, round(std_error::numeric, 7) AS std_error,
-    round(statistic::numeric, 4) AS statistic, p_value < 0.001 AS significant
-FROM models, btml.coefficients(model) WITH ORDINALITY AS c WHERE name <> 'longley' ORDER BY name, ordinality;
-SELECT name, round((btml.summary(model)#>>'{metrics,deviance}')::numeric, 5) AS deviance,
-    round((btml.summary(model)#>>'{metrics,log_likelihood}')::numeric, 4) AS log_likelihood,
-    round((btml.summary(model)#>>'{metrics,aic}')::numeric, 4) AS aic,
-    round((btml.summary(model)#>>'{metrics,dispersion}')::numeric, 6) AS dispersion FROM models WHERE name <> 'longley' ORDER BY name;
-SELECT btml.describe(model) FROM models WHERE name <> 'longley' ORDER BY name;
+INSERT INTO models SELECT name, btml.linear_fit('task', target, features => '{x,z,kind}', family => family, std_error => std_error,
+    weight => weight, group_by => group_by)
+FROM (VALUES ('weighted', 'cost', 'gaussian', 'model', 'w', NULL), ('weighted counts', 'n', 'poisson', 'model', 'w', NULL),
+    ('robust', 'cost', 'gaussian', 'robust', NULL, NULL), ('clustered', 'cost', 'gaussian', 'robust', NULL, 'g'),
+    ('robust binomial', 'yes', 'binomial', 'robust', NULL, NULL), ('clustered gamma', 'cost', 'gamma', 'robust', NULL, 'g'))
+    AS t(name, target, family, std_error, weight, group_by);
+INSERT INTO models SELECT name, btml.linear_fit('task', 'cost', features => '{x,z}', penalty => 0.5, l1_ratio => l1_ratio)
+FROM (VALUES ('ridge', 0), ('elastic net', 0.5), ('lasso', 1)) AS t(name, l1_ratio);
+INSERT INTO models SELECT 'offset ' || family, btml.linear_fit('SELECT x, z, kind, ln(w) AS o, yes, n, cost FROM task', target,
+    features => '{x,z,kind}', family => family, "offset" => 'o')
+FROM (VALUES ('binomial', 'yes'), ('poisson', 'n'), ('gamma', 'cost'), ('gaussian', 'cost')) AS t(family, target);
+INSERT INTO models VALUES ('collinear', btml.linear_fit('collinear', 'y')),
+    ('dobson', btml.linear_fit('dobson', 'counts', family => 'poisson')),
+    ('clotting', btml.linear_fit('clotting', 'lot1', family => 'gamma')),
+    ('separable', btml.linear_fit('SELECT x > 5 AS y, x FROM task', 'y', penalty => 0.01));
+CREATE FUNCTION near(found float8, expected float8, size float8 DEFAULT 0) RETURNS boolean LANGUAGE sql AS
+'SELECT coalesce(abs(found - expected) <= 1e-8 * greatest(abs(expected), size), found IS NULL AND expected IS NULL)';
+-- Robust errors are sandwich's, penalised estimates solve the equations of the penalised likelihood. R's NA is NULL.
+CREATE TABLE r_coefficients (name text, term text, estimate float8, std_error float8);
+INSERT INTO r_coefficients VALUES
+    ('longley', '(intercept)', -3482258.63459582, 890420.383607368), ('longley', 'deflator', 15.0618722713749, 84.9149257747667),
+    ('longley', 'gnp', -0.0358191792925914, 0.033491007772243), ('longley', 'unemployed', -2.02022980381683, 0.488399681651696),
+    ('longley', 'armed', -1.03322686717359, 0.214274163161674), ('longley', 'population', -0.0511041056535786, 0.226073200069368),
+    ('longley', 'year', 1829.15146461355, 455.478499142209), ('gaussian', '(intercept)', 3.94156654183313, 0.397629266572683),
+    ('gaussian', 'x', 2.01145843717999, 0.0491924978445423), ('gaussian', 'z', 1.00260648379553, 0.0501636236938825),
+    ('gaussian', 'kindb', -0.0522033025542159, 0.34892419502916), ('gaussian', 'kindc', -0.0339680598819631, 0.348967779462854),
+    ('binomial', '(intercept)', -13.1693364970309, 2.20932937303207), ('binomial', 'x', 1.37286336090237, 0.235546268071477),
+    ('binomial', 'z', 1.41559890652071, 0.240964764396182), ('binomial', 'kindb', -1.34234858055165, 0.707002994423547),
+    ('binomial', 'kindc', -1.07111544745772, 0.68671872525981), ('poisson', '(intercept)', 0.576687305071249, 0.101289184879084),
+    ('poisson', 'x', 0.193543032755637, 0.0114847680240845), ('poisson', 'z', 0.00324054137865782, 0.0105978281284086),
+    ('poisson', 'kindb', -0.0123390142846994, 0.0740376521530523), ('poisson', 'kindc', -0.00847846552104623, 0.0733169247629022),
+    ('gamma', '(intercept)', 1.98229662870225, 0.0299607083984429), ('gamma', 'x', 0.118293655085557, 0.00370657345223848),
+    ('gamma', 'z', 0.0610073832853679, 0.00377974618079807), ('gamma', 'kindb', -0.00331053300869922, 0.0262908617128141),
+    ('gamma', 'kindc', 0.00500289084479963, 0.0262941457278964), ('weighted', '(intercept)', 3.74281654481581, 0.398542171486794),
+    ('weighted', 'x', 2.02642298839101, 0.0491494004473638), ('weighted', 'z', 1.02745369487861, 0.0499906356836636),
+    ('weighted', 'kindb', -0.0252698803036376, 0.347918611382179), ('weighted', 'kindc', -0.0707081237903182, 0.348602564336872),
+    ('weighted counts', '(intercept)', 0.736096394165296, 0.0676925421771849),
+    ('weighted counts', 'x', 0.181286449605627, 0.00784206401975882), ('weighted counts', 'z', 0.00318486879298724, 0.00722570305852594),
+    ('weighted counts', 'kindb', -0.0520400709495714, 0.0498337056599584),
+    ('weighted counts', 'kindc', -0.0488111807645601, 0.0517429205109093), ('robust', '(intercept)', 3.94156654183313, 0.40482022437047),
+    ('robust', 'x', 2.01145843717999, 0.0487487721138374), ('robust', 'z', 1.00260648379553, 0.0498271058274271),
+    ('robust', 'kindb', -0.0522033025542159, 0.349372394261522), ('robust', 'kindc', -0.0339680598819631, 0.347910169129216),
+    ('clustered', '(intercept)', 3.94156654183313, 0.263818936935585), ('clustered', 'x', 2.01145843717999, 0.0398598123466992),
+    ('clustered', 'z', 1.00260648379553, 0.105347603004121), ('clustered', 'kindb', -0.0522033025542159, 0.287232990410092),
+    ('clustered', 'kindc', -0.0339680598819631, 0.292901412458755),
+    ('robust binomial', '(intercept)', -13.1693364970309, 1.73410649992873),
+    ('robust binomial', 'x', 1.37286336090237, 0.186422268392487), ('robust binomial', 'z', 1.41559890652071, 0.190320095253872),
+    ('robust binomial', 'kindb', -1.34234858055165, 0.70444709041185), ('robust binomial', 'kindc', -1.07111544745772, 0.745275019938459),
+    ('clustered gamma', '(intercept)', 1.98229662870225, 0.0221855674299693),
+    ('clustered gamma', 'x', 0.118293655085557, 0.00312245173674415), ('clustered gamma', 'z', 0.0610073832853679, 0.00637939990486909),
+    ('clustered gamma', 'kindb', -0.00331053300869922, 0.0152936453354495),
+    ('clustered gamma', 'kindc', 0.00500289084479963, 0.0236440959765319),
+    ('collinear', '(intercept)', 0.998779563391584, 0.163145948957703), ('collinear', 'x', 1.00738754573282, 0.0285288398068113),
+    ('collinear', 'sum', 0.996392372033484, 0.0205819658629167), ('collinear', 'z', NULL, NULL), ('collinear', 'again', NULL, NULL),
+    ('collinear', 'five', NULL, NULL), ('collinear', 'kindb', 0.020594646631713, 0.143162422130036),
+    ('collinear', 'kindc', -0.000694264488191564, 0.143180304676398), ('collinear', 'oddodd', NULL, NULL),
+    ('dobson', '(intercept)', 3.04452243772342, 0.170898651856442), ('dobson', 'outcome2', -0.454255272277597, 0.202170759193846),
+    ('dobson', 'outcome3', -0.292987124681475, 0.192742345159793), ('dobson', 'treatment2', -7.45123259868182e-16, 0.2),
+    ('dobson', 'treatment3', -9.32587340685132e-16, 0.2), ('clotting', '(intercept)', 5.50323022751595, 0.190300924917368),
+    ('clotting', 'u', -0.60191767174236, 0.0553078030326348), ('ridge', '(intercept)', 8.97042522393695, NULL),
+    ('ridge', 'x', 1.33643052302693, NULL), ('ridge', 'z', 0.659211045351399, NULL),
+    ('elastic net', '(intercept)', 7.6595823471571, NULL), ('elastic net', 'x', 1.53564836608473, NULL),
+    ('elastic net', 'z', 0.723803341464849, NULL), ('lasso', '(intercept)', 5.68026452003602, NULL),
+    ('lasso', 'x', 1.83513244882064, NULL), ('lasso', 'z', 0.822690457537797, NULL), ('separable', '(intercept)', -6.2199890554997, NULL),
+    ('separable', 'x', 1.24127012958511, NULL),
+    ('offset gaussian', '(intercept)', 3.34270142115329, 0.408594132596964),
+    ('offset gaussian', 'x', 2.00951048665811, 0.0505490105401855), ('offset gaussian', 'z', 1.00473383993117, 0.051546915768525),
+    ('offset gaussian', 'kindb', -0.0635752035705888, 0.358545989431021),
+    ('offset gaussian', 'kindc', -0.0307703589473142, 0.35859077573167),
+    ('offset binomial', '(intercept)', -14.2342488415088, 2.23448635385068),
+    ('offset binomial', 'x', 1.41324799233824, 0.237843839656204), ('offset binomial', 'z', 1.47246485273111, 0.244592913684733),
+    ('offset binomial', 'kindb', -1.36179481203714, 0.720861448818727),
+    ('offset binomial', 'kindc', -1.09065240706606, 0.697091914216518),
+    ('offset poisson', '(intercept)', -0.120948748994921, 0.100225471199446),
+    ('offset poisson', 'x', 0.193406785338488, 0.0115438841007839), ('offset poisson', 'z', 0.0045797177066988, 0.0105648436174002),
+    ('offset poisson', 'kindb', -0.11078445917766, 0.0745968814336147),
+    ('offset poisson', 'kindc', 0.0682152277833779, 0.0732689766557387),
+    ('offset gamma', '(intercept)', 1.50032880059872, 0.0993175695611895), ('offset gamma', 'x', 0.114134129639407, 0.0122870214475798),
+    ('offset gamma', 'z', 0.0615703489611355, 0.0125295837215438), ('offset gamma', 'kindb', 0.00627696460743284, 0.087152294674105),
+    ('offset gamma', 'kindc', 0.0237482989237699, 0.0871631809452852);
+SELECT name, term, r.estimate, c.estimate AS found, r.std_error, c.std_error AS found
+FROM r_coefficients r FULL JOIN (SELECT name, feature || coalesce(category, '') AS term, c.* FROM models, btml.coefficients(model) c) c
+    USING (name, term)
+WHERE r.name IS NULL OR c.name IS NULL OR NOT near(c.estimate, r.estimate, r.std_error / 10) OR NOT near(c.std_error, r.std_error)
+    OR NOT near(c.statistic, r.estimate / r.std_error, 0.1);
+CREATE TABLE r_metrics (name text, metrics jsonb);
+INSERT INTO r_metrics VALUES
+    ('longley', '{"deviance": 836424.055505907, "r_squared": 0.995479004577296, "adjusted_r_squared": 0.992465007628826,
+        "dispersion": 92936.006167323, "log_likelihood": -109.61743480848, "aic": 235.234869616961}'),
+    ('gaussian', '{"deviance": 789.661272523974, "r_squared": 0.912896211358625, "adjusted_r_squared": 0.911109466976238,
+        "dispersion": 4.04954498730243, "log_likelihood": -421.116378441769, "aic": 854.232756883538}'),
+    ('binomial', '{"deviance": 85.4576419068088, "null_deviance": 277.178866889791, "dispersion": 1,
+        "log_likelihood": -42.7288209534044, "aic": 95.4576419068088, "deviance_explained": 0.69168774349313}'),
+    ('poisson', '{"deviance": 74.4026547396999, "null_deviance": 387.384100328171, "dispersion": 1,
+        "log_likelihood": -369.75576900622, "aic": 749.511538012439, "deviance_explained": 0.807935703409949}'),
+    ('gamma', '{"deviance": 4.9331739723187, "null_deviance": 31.1987530839606, "dispersion": 0.0229907796557784,
+        "log_likelihood": -485.863124841829, "aic": 983.726249683658, "deviance_explained": 0.841879130263867}'),
+    ('weighted', '{"deviance": 1574.8142651326, "r_squared": 0.915534363541074, "adjusted_r_squared": 0.913801735100891,
+        "dispersion": 8.0759705904236, "log_likelihood": -430.121289507578, "aic": 872.242579015157}'),
+    ('weighted counts', '{"deviance": 112.840981445341, "null_deviance": 702.081274483569, "dispersion": 1,
+        "log_likelihood": -745.87690490231, "aic": 1501.75380980462, "deviance_explained": 0.839276469055034}'),
+    ('collinear', '{"deviance": 132.934205372324, "r_squared": 0.984063581996427, "adjusted_r_squared": 0.983736681114302,
+        "dispersion": 0.681713873704224, "log_likelihood": -242.941400923171, "aic": 497.882801846342}'),
+    ('dobson', '{"deviance": 5.12914107700115, "null_deviance": 10.5814458637509, "dispersion": 1,
+        "log_likelihood": -23.3806592009788, "aic": 56.7613184019577, "deviance_explained": 0.515270300198561}'),
+    ('clotting', '{"deviance": 0.162608294497331, "null_deviance": 3.51282626382852, "dispersion": 0.0243543845651903,
+        "log_likelihood": -26.2408281032923, "aic": 58.4816562065846, "deviance_explained": 0.953710123335246}'),
+    ('offset gaussian', '{"deviance": 833.81251027749, "null_deviance": 9103.43073068345, "dispersion": 4.27596159116661,
+        "log_likelihood": -426.556826912623, "aic": 865.113653825247, "r_squared": 0.908406782569664}'),
+    ('offset binomial', '{"deviance": 88.6836215744577, "null_deviance": 288.061769020927, "dispersion": 1,
+        "log_likelihood": -44.3418107872289, "aic": 98.6836215744577, "deviance_explained": 0.692136787620661}'),
+    ('offset poisson', '{"deviance": 131.099013123296, "null_deviance": 441.446252982187, "dispersion": 1,
+        "log_likelihood": -398.103948198018, "aic": 806.207896396035, "deviance_explained": 0.703023839849908}'),
+    ('offset gamma', '{"deviance": 47.8651596400241, "null_deviance": 72.9684437953458, "dispersion": 0.252639765869086,
+        "log_likelihood": -716.673832342695, "aic": 1445.34766468539, "deviance_explained": 0.344029320753074}');
+SELECT name, metric, value, btml.summary(model)->'metrics'->metric AS found
+FROM r_metrics JOIN models USING (name), jsonb_each_text(metrics) m(metric, value)
+WHERE NOT near((btml.summary(model)->'metrics'->>metric)::float8, value::float8);
+SELECT count(*) AS coefficients, count(DISTINCT name) AS sets, (SELECT count(*) FROM r_metrics JOIN models USING (name)) AS with_metrics
+FROM r_coefficients;
+SELECT feature, round(p_value::numeric, 4) AS p_value, lower < estimate AND estimate < upper AS inside
+FROM models, btml.coefficients(model) WHERE name = 'longley';
+SELECT btml.describe(model) FROM models WHERE name IN ('binomial', 'gamma', 'gaussian', 'poisson') ORDER BY name;
 SELECT jsonb_pretty(btml.summary(model) - 'features' - 'metrics' - 'seconds' - 'base') AS summary,
     btml.summary(model)#>'{features,2}' AS kind
 FROM models WHERE name = 'binomial';
-
--- Robust and clustered errors, weights and penalties, with the values of statsmodels and scikit-learn.
-INSERT INTO models VALUES ('weighted', btml.linear_fit('task', 'cost', features => '{x,z,kind}', weight => 'w')),
-    ('robust', btml.linear_fit('task', 'cost', features => '{x,z,kind}', std_error => 'robust')),
-    ('clustered', btml.linear_fit('SELECT *, (row_number() OVER ()) % 10 AS g FROM task', 'cost', features => '{x,z,kind}',
-    std_error => 'robust', group_by => 'g'));
-SELECT name, feature, category, round(estimate::numeric, 7) AS estimate, round(std_error::numeric, 7) AS std_error
-FROM models, btml.coefficients(model) WITH ORDINALITY AS c WHERE name IN ('weighted', 'robust', 'clustered') ORDER BY name, ordinality;
-SELECT l1_ratio, feature, round(estimate::numeric, 7) AS estimate, std_error
-FROM (VALUES (0), (0.5), (1)) AS v(l1_ratio), btml.coefficients(btml.linear_fit('task', 'cost', features => '{x,z}', penalty => 0.5,
-    l1_ratio => l1_ratio)) ORDER BY 1, 2;
 
 -- Labels: the second of two in their order is predicted.
 SELECT bool_and(btml.predict(model, t.*) = btml.predict_probability(model, t.*, 'true')
@@ -97,13 +196,62 @@ FROM models WHERE name IN ('binomial', 'poisson', 'gaussian') ORDER BY name \gex
 SELECT round(avg((cost BETWEEN (i).lower AND (i).upper)::int), 2) AS inside
 FROM (SELECT cost, btml.predict_interval(model, t.*, 0.8) AS i FROM models, task t WHERE name = 'gaussian') AS s;
 
+-- R's predict(interval = 'confidence'), and of other families the link's interval by se.fit; 'prediction' of observations.
+CREATE TABLE r_intervals (name text, of text, x float8, z float8, kind text, lower float8, upper float8);
+INSERT INTO r_intervals VALUES ('gaussian', 'mean', 1.5, 2, 'a', 8.471953154408471, 9.4559811759798684),
+    ('gaussian', 'mean', 9, 8, 'c', 29.410914349371708, 30.6522382244988876),
+    ('gaussian', 'observation', 1.5, 2, 'a', 5.601951987490704, 12.325982342897635),
+    ('gaussian', 'observation', 9, 8, 'c', 26.648339743469968, 33.414812830400628),
+    ('binomial', 'mean', 1.5, 2, 'a', 2.4693025371576173e-05, 0.0026023821937950714),
+    ('binomial', 'mean', 9, 8, 'c', 0.99872888221528822, 0.9999950376809698671),
+    ('poisson', 'mean', 1.5, 2, 'a', 2.1067662328178520, 2.7232109847022739),
+    ('poisson', 'mean', 9, 8, 'c', 9.1582572417745549, 11.6742437654968256),
+    ('gamma', 'mean', 1.5, 2, 'a', 9.4373897740792021, 10.163718007853996),
+    ('gamma', 'mean', 9, 8, 'c', 32.8922027060630242, 36.117132358656690);
+SELECT r.* FROM r_intervals r JOIN models USING (name), btml.predict_interval(model, r, 0.9, of) AS i,
+    btml.predict_interval(model, ARRAY[r.x, r.z, array_position('{a,b,c}', r.kind) - 1], of => of) AS by_place
+WHERE NOT near(i.lower, r.lower) OR NOT near(i.upper, r.upper) OR i <> by_place;
+
+-- An offset is added to the score of a row, which must have it; it has no coefficient.
+SELECT r.* FROM (VALUES ('offset gaussian', 30.4070570104662, 31.6826111375586), ('offset binomial', 0.999655876737353, 0.999998750553147),
+    ('offset poisson', 24.793539613728, 31.7350986737266), ('offset gamma', 89.8605992902768, 122.524421343997)) r(name, lower, upper)
+    JOIN models USING (name), LATERAL (SELECT 8 AS z, ln(5.0) AS o, 9 AS x, 'c' AS kind) at,
+    btml.predict_interval(model, at, 0.9, 'mean') i WHERE NOT near(i.lower, r.lower) OR NOT near(i.upper, r.upper);
+CREATE TABLE exposed AS SELECT *, ln(w) AS o, g % 4 AS fold FROM task;
+SELECT name, bool_and(near(btml.predict_score(model, t), (SELECT sum(contribution) FROM btml.explain(model, t)), 1)) AS explained,
+    bool_and(btml.predict(model, t) = btml.predict(model, ARRAY[x, z, array_position('{a,b,c}', kind) - 1, o])) AS by_place,
+    bool_and(near(btml.predict_score(model, t), ln(w) + btml.predict_score(model, u), 1)) AS added
+FROM models, exposed t, LATERAL (SELECT x, z, kind, 0 AS o) u WHERE name LIKE 'offset%' GROUP BY name ORDER BY name;
+SELECT btml.describe(model), btml.summary(model)#>'{features,3}' AS "offset" FROM models WHERE name = 'offset poisson';
+\set ECHO errors
+SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*
+    FROM models, exposed t WHERE name = ' || quote_literal(name) || ') s' FROM models WHERE name LIKE 'offset%' ORDER BY name \gexec
+\set ECHO all
+SELECT v.fold, near(value, r.rmse) AS same
+FROM btml.cross_validate('SELECT x, z, kind, n, o, fold FROM exposed', 'n', fold => 'fold', method => 'linear', metric => 'rmse',
+    options => '{"family": "poisson", "offset": "o"}') AS v
+JOIN (SELECT fold, btml.rmse(n, btml.predict(model, t.*)) AS rmse FROM exposed t
+    JOIN (SELECT fold, btml.linear_fit('SELECT x, z, kind, n, o FROM exposed WHERE fold <> ' || fold, 'n', family => 'poisson',
+        "offset" => 'o') AS model FROM generate_series(0, 3) fold) m USING (fold) GROUP BY fold) AS r ON r.fold::text = v.fold ORDER BY 1;
+SELECT feature FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'offset gamma'), 'exposed', target => 'cost')
+ORDER BY importance DESC LIMIT 1;
+SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind, NULL::float8 AS o) t WHERE name = 'offset poisson';
+SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind) t WHERE name = 'offset poisson';
+SELECT btml.linear_fit('SELECT x, n, NULL::float8 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
+SELECT btml.linear_fit('SELECT x, n, 1000 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
+SELECT btml.linear_fit('exposed', 'n', "offset" => 'oh');
+SELECT btml.linear_fit('exposed', 'n', "offset" => 'kind');
+SELECT btml.linear_fit('exposed', 'n', "offset" => 'o', features => '{x,o}');
+SELECT btml.linear_fit('exposed', 'n', options => '{"exposure": "w"}');
+SELECT btml.linear_fit_agg(n, ARRAY[x], '{"offset": "w"}') FROM task;
+
 -- What is missing is the mean, and an indicator; what is constant or follows from others is dropped.
 CREATE TABLE holes AS SELECT CASE WHEN i % 9 > 0 THEN x END AS x, x + z AS sum, z, x AS again, 5 AS five,
     CASE WHEN i % 7 > 0 THEN kind END AS kind, x * 2 + z + i % 3 AS y FROM made;
 SET client_min_messages = notice;
 INSERT INTO models VALUES ('holes', btml.linear_fit('holes', 'y'));
 SET client_min_messages = warning;
-SELECT feature, category, round(estimate::numeric, 6) AS estimate, std_error > 0 AS has_error
+SELECT feature, category, missing, round(estimate::numeric, 6) AS estimate, std_error > 0 AS has_error
 FROM models, btml.coefficients(model) WHERE name = 'holes';
 SELECT btml.summary(model)#>'{features,0,missing}' AS missing, btml.summary(model)#>'{features,5}' AS kind FROM models WHERE name = 'holes';
 SELECT round(btml.predict(model, h.*)::numeric, 6) AS of_null,
@@ -113,6 +261,9 @@ FROM models, holes h, LATERAL (SELECT h.x, h.sum, h.z, h.again, h.five, 'never s
     LATERAL (SELECT h.x, h.sum, h.z, h.again, h.five, 'a' AS kind) r
 WHERE name = 'holes' AND h.x IS NULL ORDER BY h.z LIMIT 2;
 
+-- What NULL adds is no category of that name.
+SELECT feature, category, missing, round(estimate::numeric, 6) AS estimate
+FROM btml.coefficients(btml.linear_fit($$SELECT n, CASE kind WHEN 'a' THEN 'a' WHEN 'c' THEN 'NULL' END AS kind FROM task$$, 'n'));
 -- By an aggregate, a model a group; rows held out have a deviance of their own.
 SELECT kind, (SELECT round(estimate::numeric, 6) FROM btml.coefficients(m) WHERE feature = 'x1') AS slope, abs((SELECT estimate
     FROM btml.coefficients(m) WHERE feature = 'x1') - regr) < 1e-9 AS same
@@ -159,6 +310,10 @@ JOIN (SELECT fold::text, btml.log_loss(yes, btml.predict(model, t.*)) AS log_los
 SELECT trial, options, score < 2.2 AS good, trees, best FROM btml.tune('SELECT x, z, kind, cost, fold FROM folds', 'cost',
     '{"penalty": [0, 2, 50], "l1_ratio": [0]}', fold => 'fold', method => 'linear') ORDER BY 1;
 SELECT btml.cross_validate('task', 'cost', method => 'linear', metric => 'auc');
+SELECT btml.cross_validate('task', 'n', method => 'linear', metric => 'brier', options => '{"family": "poisson"}');
+-- A fold whose rows of one label weigh nothing has no area under the curve.
+SELECT btml.cross_validate('SELECT x, yes, g % 3 AS fold, CASE WHEN yes AND g % 3 = 1 THEN 0 ELSE 1 END AS w FROM task', 'yes',
+    fold => 'fold', method => 'linear', metric => 'auc', options => '{"weight": "w"}');
 SELECT btml.cross_validate('task', 'cost', method => 'linear', options => '{"trees": 3}');
 SELECT btml.cross_validate('task', 'cost', method => 'linear', unit => 'target');
 SELECT btml.tune('task', 'cost', '{"family": ["gaussian"]}', method => 'linear');
@@ -222,7 +377,6 @@ SELECT btml.linear_fit('task', 'yes', family => 'poisson');
 SELECT btml.linear_fit('SELECT x - 5 AS y, z FROM task', 'y', family => 'poisson');
 SELECT btml.linear_fit('SELECT x - x AS y, z FROM task', 'y', family => 'gamma');
 SELECT btml.linear_fit('SELECT x > 5 AS y, x FROM task', 'y');
-SELECT btml.coefficients(btml.linear_fit('SELECT x > 5 AS y, x FROM task', 'y', penalty => 0.01));
 SELECT btml.linear_fit('SELECT true AS y, x FROM task', 'y');
 SELECT btml.linear_fit('SELECT ''stays'' AS y, x FROM task', 'y');
 SELECT btml.linear_fit('SELECT 3 AS y, x FROM task', 'y', family => 'binomial');
@@ -243,6 +397,13 @@ SELECT btml.predict(model, l.*, 3) FROM models, longley l WHERE name = 'longley'
 SELECT btml.predict_class(model, l.*) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'poisson' LIMIT 1;
 SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task LIMIT 2', 'cost'), ARRAY[1.0], 0.9);
+SELECT btml.predict_interval(model, t.*, of => 'confidence') FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(model, t.*, of => 'median') FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(model, t.*, of => NULL) IS NULL AS nothing FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task', 'cost', penalty => 1), ARRAY[1.0], of => 'mean');
+SELECT btml.predict_interval(btml.boost_fit('SELECT x, cost FROM task', 'cost', trees => 2), ARRAY[1.0], of => 'mean');
+SELECT * FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'poisson'), 'task', target => 'n', metric => 'auc');
+SELECT * FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'binomial'), 'task', target => 'yes', metric => 'mae');
 SELECT btml.shap_importance(model, 'longley') FROM models WHERE name = 'longley';
 SELECT btml.gp_relevance(model) FROM models WHERE name = 'longley';
 SELECT overlay(model::bytea PLACING '\x00000000' FROM 200)::btml.model FROM models WHERE name = 'longley';

@@ -143,6 +143,12 @@ SELECT bool_and(btml.predict_interval(model, ARRAY[a, b, array_position('{x,yy,z
     bool_and(btml.predict_distribution(model, ARRAY[a, b, array_position('{x,yy,zzz}', kind) - 1]) = btml.predict_distribution(model,
     d)) AS distributions
 FROM model, drawn d WHERE i % 1000 = 0;
+-- Means of a Gaussian process have the intervals of its function, which are narrower.
+SELECT count(*) > 0 AS some, bool_and(abs(m.lower - (l.mean - 1.2815515655446004 * l.sd)) <= 1e-8 * l.sd
+    AND abs(m.upper - (l.mean + 1.2815515655446004 * l.sd)) <= 1e-8 * l.sd) AS means,
+    avg((m.upper - m.lower < o.upper - o.lower)::int) > 0.9 AS narrower
+FROM model, drawn d, btml.predict_latent(model, d) l, btml.predict_interval(model, d, 0.8, of => 'mean') m,
+    btml.predict_interval(model, d, 0.8) o WHERE i % 1000 = 0 AND name LIKE '%process%';
 -- The Student t is no worse than the normal of the same errors, and much better where tails are heavy.
 SELECT name, round(avg(abs(location - btml.predict(model, d)))::numeric, 12) AS off, min(df) >= 1 AS has_df, min(scale) > 0 AS has_scale,
     btml.nll_student_t(CASE target WHEN 'wide' THEN wide WHEN 'heavy' THEN heavy ELSE tied END, location, scale, df)

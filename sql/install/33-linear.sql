@@ -4,24 +4,24 @@ CREATE FUNCTION btml.linear_fit(source text, target name, features name[] DEFAUL
     categorical name[] DEFAULT NULL, family text DEFAULT 'auto', penalty float8 DEFAULT 0, l1_ratio float8 DEFAULT 0,
     std_error text DEFAULT 'model', iterations numeric DEFAULT 100, holdout name DEFAULT NULL,
     holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL, group_by name DEFAULT NULL,
-    weight name DEFAULT NULL, verbose boolean DEFAULT false, options btml.json DEFAULT NULL,
+    weight name DEFAULT NULL, "offset" name DEFAULT NULL, verbose boolean DEFAULT false, options btml.json DEFAULT NULL,
     exclude name[] DEFAULT NULL, args text[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_linear_fit';
-COMMENT ON FUNCTION btml.linear_fit(text, name, name[], name[], text, float8, float8, text, numeric, name, float8, name, name, name, boolean, btml.json, name[], text[]) IS
+COMMENT ON FUNCTION btml.linear_fit(text, name, name[], name[], text, float8, float8, text, numeric, name, float8, name, name, name, name, boolean, btml.json, name[], text[]) IS
 'a generalised linear model over the rows of a source (McCullagh, Nelder: Generalized Linear Models, 1989): least squares, logistic,
 Poisson and gamma regression; family: auto (binomial for two labels, gaussian for numbers), gaussian, binomial, poisson, gamma;
 penalty and l1_ratio: ridge, lasso and elastic net (Friedman, Hastie, Tibshirani 2010); std_error: model or robust, clustered by
-group_by; text, enum, boolean: categories beside that of reference, the most frequent; a NULL is the mean and an indicator; same
+group_by; offset: added to scores, as ln(exposure); text, enum, boolean: categories beside that of reference, the most frequent; a NULL is the mean and an indicator; same
 source, same options: same model; errors name the option and the valid values; options: contrib_docs/linear.md';
 
 CREATE FUNCTION btml.coefficients(model btml.model, confidence float8 DEFAULT 0.95, OUT feature text, OUT category text,
-    OUT estimate float8, OUT std_error float8, OUT statistic float8, OUT p_value float8, OUT lower float8, OUT upper float8)
+    OUT missing boolean, OUT estimate float8, OUT std_error float8, OUT statistic float8, OUT p_value float8, OUT lower float8, OUT upper float8)
     RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_coefficients';
 COMMENT ON FUNCTION btml.coefficients(btml.model, float8) IS
 'coefficients of a linear model on the scale of its link, in the features'' units: "(intercept)" first, then the features in the
-source''s order, each category beside that of reference, and category NULL for what a missing value adds; statistic: estimate over
+source''s order, each category beside that of reference, and a row that is missing for what NULL adds; statistic: estimate over
 std_error, by Student''s t of gaussian and gamma, else normal; p_value: of the estimate being 0, two-sided; lower, upper: the
 interval of this confidence; estimate NULL: dropped, being constant or following from features before it; std_error and what
 follows NULL with a penalty; no rows for NULL; error 42804 for another kind of model';

@@ -6,13 +6,15 @@ CREATE TYPE btml.student_t AS (location float8, scale float8, df float8);
 COMMENT ON TYPE btml.student_t IS
 'a Student t distribution, about location; its standard deviation is scale * sqrt(df / (df - 2)) for df > 2, and infinite else';
 
-CREATE FUNCTION btml.predict_interval(model btml.model, input record, level float8 DEFAULT 0.9) RETURNS btml.bounds
+CREATE FUNCTION btml.predict_interval(model btml.model, input record, level float8 DEFAULT 0.9,
+    of text DEFAULT 'observation') RETURNS btml.bounds
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_interval_record';
-CREATE FUNCTION btml.predict_interval(model btml.model, features float8[], level float8 DEFAULT 0.9) RETURNS btml.bounds
+CREATE FUNCTION btml.predict_interval(model btml.model, features float8[], level float8 DEFAULT 0.9,
+    of text DEFAULT 'observation') RETURNS btml.bounds
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_interval_array';
-COMMENT ON FUNCTION btml.predict_interval(btml.model, record, float8) IS
-'interval that the target of a row is in with probability level, in the target''s units, by how far off the model is for the rows in btml.summary(model)->''calibration''; an end is infinite, with a NOTICE, where they are too few for the level; of a gaussian linear model without a penalty by Student''s t; features and errors as for btml.predict; error 22023 for a model without a calibration, 42804 for objectives binary, multiclass and rank; use it in LATERAL for its fields';
-COMMENT ON FUNCTION btml.predict_interval(btml.model, float8[], float8) IS
+COMMENT ON FUNCTION btml.predict_interval(btml.model, record, float8, text) IS
+'interval that the target of a row is in with probability level, in the target''s units, by how far off the model is for the rows in btml.summary(model)->''calibration''; an end is infinite, with a NOTICE, where they are too few for the level; of a gaussian linear model without a penalty by Student''s t; of ''mean'' the interval of what such targets are on average, for linear models of all families without a penalty, and Gaussian processes (normal); features and errors as for btml.predict; error 22023 for a model without a calibration, 42804 for objectives binary, multiclass and rank; use it in LATERAL for its fields';
+COMMENT ON FUNCTION btml.predict_interval(btml.model, float8[], float8, text) IS
 'interval of the target for features by position, as btml.predict takes them; the result as for a row';
 
 CREATE FUNCTION btml.predict_quantile(model btml.model, input record, q float8) RETURNS float8

@@ -146,15 +146,17 @@ explanation::PointScorer make_scorer(StoredModel& stored, const Buffer<double>& 
 // Errors not_supported, invalid_argument.
 boosting::HoldoutMetric metric_for(const StoredModel& stored, const std::optional<boosting::HoldoutMetric>& given) {
     const auto* const trees = std::get_if<boosting::Model>(&stored.model);
-    const boosting::ObjectiveNumber objective = trees                       ? trees->options.objective
-                                                : labels_of(stored).empty() ? boosting::ObjectiveNumber::squared
-                                                                            : boosting::ObjectiveNumber::binary;
+    const bool has_labels = !labels_of(stored).empty();
+    const boosting::ObjectiveNumber objective = trees        ? trees->options.objective
+                                                : has_labels ? boosting::ObjectiveNumber::binary
+                                                             : boosting::ObjectiveNumber::squared;
+    const char* const called = trees ? "" : has_labels ? "targets of labels" : "targets that are numbers";
     const std::optional<boosting::HoldoutMetric> usual = boosting::usual_metric(objective);
     if (!usual)
         throw Error(ErrorCode::not_supported, "btml.permutation_importance is not for objective 'rank'",
                     "Its metric compares the rows of a query, and permuted rows have none.",
                     "btml.shap_importance is for every objective.");
-    if (given) check_metric(*given, objective);
+    if (given) check_metric(*given, objective, called);
     return given.value_or(*usual);
 }
 

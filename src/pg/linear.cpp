@@ -169,8 +169,8 @@ BTML_FUNCTION(btml_linear_fit_final) {
     });
 }
 
-// btml.coefficients(model, confidence float8) → table(feature text, category text, estimate float8, std_error float8,
-// statistic float8, p_value float8, lower float8, upper float8)
+// btml.coefficients(model, confidence float8) → table(feature text, category text, missing boolean, estimate float8,
+// std_error float8, statistic float8, p_value float8, lower float8, upper float8)
 BTML_FUNCTION(btml_coefficients) {
     const NamedArguments arguments(fcinfo);
     ResultRows rows(fcinfo);
@@ -181,8 +181,8 @@ BTML_FUNCTION(btml_coefficients) {
     StoredModel stored = read_model(arguments.datum("model"), context);
     const linear::Model& model = linear_model(stored, "coefficients", "btml.permutation_importance is for any model.");
     for (const linear::Coefficient& found : linear::coefficients(model, options))
-        rows.add_row(found.feature, found.category, found.estimate, found.std_error, found.statistic, found.p_value,
-                     found.lower, found.upper);
+        rows.add_row(found.feature, found.category, found.missing, found.estimate, found.std_error, found.statistic,
+                     found.p_value, found.lower, found.upper);
     return rows.done();
 }
 

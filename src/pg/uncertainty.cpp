@@ -1,4 +1,5 @@
 // How far off predictions are: btml.predict_interval, btml.predict_quantile and btml.predict_distribution.
+#include "core/numbers/student_t.hpp"
 #include "pg/model/prediction.hpp"
 #include "pg/values/result.hpp"
 
@@ -24,8 +25,8 @@ namespace {
 [[noreturn]] void refuse_linear_model(const char* function) {
     throw Error(ErrorCode::wrong_type,
                 format("model is a linear model, which has no calibration: btml.%s needs one", function), "",
-                "btml.predict_interval is for a gaussian one without a penalty, with fewer coefficients than rows and "
-                "512 of them at most.");
+                "btml.predict_interval is for a gaussian one, and with of => 'mean' for any family: without a penalty, "
+                "with fewer coefficients than rows, and 512 of them at most.");
 }
 
 const uncertainty::Calibration& calibration_of(const DecodedModel& model, const char* function) {
@@ -81,8 +82,45 @@ double probability(FunctionCallInfo fcinfo, const char* name) {
                 format("%s must be greater than 0 and less than 1, not %s", name, shortest(value).c_str()));
 }
 
+constexpr const char* intervals[] = {"observation", "mean"};
+constexpr OtherNames foreign_intervals[] = {{"observation", {"prediction", "obs", "target"}},
+                                            {"mean", {"confidence", "expectation"}}};
+constexpr OptionFacts interval_option{.name = "of",
+                                      .type = OptionType::choice,
+                                      .meaning = "what lies in the interval",
+                                      .choices = intervals,
+                                      .foreign_names = foreign_intervals};
+
+// Error invalid_argument.
+bool is_of_mean(FunctionCallInfo fcinfo) {
+    const std::string of(pg_call([=] { return bytes_of(PG_GETARG_DATUM(3), TEXTOID); }));
+    interval_option.check(of);
+    return of == "mean";
+}
+
+// Returns the interval of the mean that observations of such a row have: noise has no part in it.
+Datum mean_interval(FunctionCallInfo fcinfo, CachedModel& cached, double level) {
+    DecodedModel& model = *cached.model;
+    if (model.linear && model.linear->has_errors()) {
+        const linear::Predictor::Interval found = model.linear->mean_interval(cached.values, level);
+        return composite(fcinfo, {found.lower, found.upper});
+    }
+    if (model.linear)
+        throw Error(ErrorCode::wrong_type, "model has no standard errors, an interval of the mean needs them", "",
+                    "Fit it without a penalty, with fewer coefficients than rows, and 512 of them at most.");
+    if (!model.gp)
+        throw Error(
+            ErrorCode::wrong_type,
+            format("model is %s, an interval of the mean needs a linear model or a Gaussian process", model.kind), "",
+            "Leave out of => 'mean' for an interval of the target.");
+    const gp::Normal at = model.gp->calibrated_latent(model.gp->latent(cached.values));
+    const double half = student_t_quantile(1 - level, std::numeric_limits<double>::infinity()) * std::sqrt(at.variance);
+    return composite(fcinfo, {at.mean - half, at.mean + half});
+}
+
 Datum predict_interval(FunctionCallInfo fcinfo, CachedModel& cached) {
     const double level = probability(fcinfo, "level");
+    if (is_of_mean(fcinfo)) return mean_interval(fcinfo, cached, level);
     if (cached.model->linear && cached.model->linear->has_observation_interval()) {
         const linear::Predictor::Interval found = cached.model->linear->observation_interval(cached.values, level);
         return composite(fcinfo, {found.lower, found.upper});
@@ -114,7 +152,7 @@ Datum predict_distribution(FunctionCallInfo fcinfo, CachedModel& cached) {
 
 } // namespace
 
-BTML_PREDICTION(predict_interval)     // (…, level float8) → btml.bounds
+BTML_PREDICTION(predict_interval)     // (…, level float8, of text) → btml.bounds
 BTML_PREDICTION(predict_quantile)     // (…, q float8) → float8
 BTML_PREDICTION(predict_distribution) // → btml.student_t
 

@@ -294,10 +294,10 @@ Buffer<uint64_t> take_contents(TrainingJoin& training) {
     return std::move(*training.join.tables()[training.plan.target.table].content);
 }
 
-HoldoutMetric metric_of(const boosting::Options& options) {
+HoldoutMetric metric_of(const boosting::Options& options, const std::string& called = {}) {
     const HoldoutMetric metric =
         options.metric.value_or(boosting::usual_metric(options.objective).value_or(HoldoutMetric::ndcg));
-    check_metric(metric, options.objective);
+    check_metric(metric, options.objective, called);
     return metric;
 }
 
@@ -412,14 +412,7 @@ HoldoutMetric linear_metric_of(const Call& call, linear::Family family) {
     const Option<boosting::Options>& metric = *boosting::options_table.find("metric");
     if (!call.named.is_null("metric")) boosting::options_table.assign(scored, metric, option_value(call.named, metric));
     scored.objective = objective_like(family);
-    try {
-        return metric_of(scored);
-    } catch (const Error& error) { // which names the objective
-        throw Error(error.code(),
-                    format("metric '%s' is not for family '%s'",
-                           boosting::holdout_metric_names[static_cast<size_t>(*scored.metric)], name_of(family)),
-                    "", error.hint());
-    }
+    return metric_of(scored, format("family '%s'", name_of(family)));
 }
 
 Contest linear_contest(const Call& call, const Space& space, RunContext& context) {

@@ -24,6 +24,10 @@ template <class Options>
 inline constexpr Option<Options> weight_argument =
     argument<Options>("weight", "a column of the target's table", "what a row counts, not negative").null_means("1");
 template <class Options>
+inline constexpr Option<Options> offset_argument =
+    argument<Options>("offset", "a column of the target's table", "what is added to every row's score, as ln(exposure)")
+        .null_means("0");
+template <class Options>
 inline constexpr Option<Options>
     options_argument = argument<Options>("options", "JSON, as `{\"seed\": 1}`",
                                          "options by their names, which count where their arguments are not given")

@@ -15,8 +15,8 @@ class CoefficientList {
           df_(model.test_degrees_of_freedom()),
           quantile_(model.has_errors() ? student_t_quantile(1 - confidence, df_) : 0) {}
 
-    void add(std::string feature, std::optional<std::string> category, double estimate, double std_error) {
-        Coefficient row{std::move(feature), std::move(category), estimate, {}, {}, {}, {}, {}};
+    void add(Coefficient row, double estimate, double std_error) {
+        row.estimate = estimate;
         if (model_.has_errors()) {
             row.std_error = std_error;
             row.lower = estimate - quantile_ * std_error;
@@ -29,14 +29,14 @@ class CoefficientList {
         rows_.push_back(std::move(row));
     }
     void add(const Column& column) {
+        if (column.state == ColumnState::offset) return;
         const Feature& feature = model_.features[column.feature];
-        std::optional<std::string> category;
-        if (column.kind == ColumnKind::category) category = feature.categories[column.category];
-        if (column.kind == ColumnKind::missing) category = "NULL";
+        Coefficient row{.feature = feature.name, .missing = column.kind == ColumnKind::missing};
+        if (column.kind == ColumnKind::category) row.category = feature.categories[column.category];
         if (column.state == ColumnState::kept)
-            add(feature.name, std::move(category), column.estimate, column.std_error);
+            add(std::move(row), column.estimate, column.std_error);
         else
-            rows_.push_back({feature.name, std::move(category), {}, {}, {}, {}, {}, {}});
+            rows_.push_back(std::move(row));
     }
     std::vector<Coefficient> take() && { return std::move(rows_); }
 
@@ -51,7 +51,7 @@ class CoefficientList {
 std::vector<Coefficient> coefficients(const Model& model, const CoefficientOptions& options) {
     coefficient_options_table.check(options);
     CoefficientList list(model, options.confidence);
-    list.add("(intercept)", {}, model.intercept, model.intercept_error);
+    list.add({.feature = "(intercept)"}, model.intercept, model.intercept_error);
     for (const Column& column : model.columns) list.add(column);
     return std::move(list).take();
 }

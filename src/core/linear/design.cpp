@@ -50,6 +50,10 @@ NumberSums sums_of(const FeatureColumn& column, RowIds ids, uint64_t rows, doubl
     return parts[0];
 }
 
+Column offset_of(const Column& number) {
+    return {number.feature, ColumnKind::number, 0, ColumnState::offset, number.mean, 1, 1};
+}
+
 std::vector<bool> are_categorical(const std::vector<FeatureColumn>& features) {
     std::vector<bool> categorical;
     for (const FeatureColumn& feature : features) categorical.push_back(feature.categorical);
@@ -58,8 +62,8 @@ std::vector<bool> are_categorical(const std::vector<FeatureColumn>& features) {
 
 } // namespace
 
-Design::Design(OrderedRows rows, ThreadTeam& team, RunContext& context)
-    : rows_(std::move(rows)), columns_(find_columns(team, context)) {
+Design::Design(OrderedRows rows, ThreadTeam& team, RunContext& context, bool has_offset)
+    : rows_(std::move(rows)), has_offset_(has_offset), columns_(find_columns(team, context)) {
     find_groups();
 }
 
@@ -83,6 +87,7 @@ Columns Design::find_columns(ThreadTeam& team, RunContext& context) {
     team.for_each(
         count, [&](size_t f, int worker) { contexts.run(worker, [&](RunContext& own) { find(f, own); }); },
         [&] { contexts.poll(); });
+    if (has_offset_) found.back() = {offset_of(found.back().front())};
     std::vector<Column> columns;
     for (const std::vector<Column>& of_feature : found)
         columns.insert(columns.end(), of_feature.begin(), of_feature.end());

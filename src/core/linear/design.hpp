@@ -8,15 +8,22 @@ namespace btml::linear {
 
 class Design {
   public:
-    // Finds the columns of the features, with their means and scales by the training rows. Error limit_exceeded, as of
-    // Columns.
-    Design(OrderedRows rows, ThreadTeam& team, RunContext& context);
+    // Finds the columns of the features, with their means and scales by the training rows. has_offset: the last feature
+    // is added to scores as it is. Error limit_exceeded, as of Columns.
+    Design(OrderedRows rows, ThreadTeam& team, RunContext& context, bool has_offset = false);
 
     uint64_t training() const { return rows_.training; }
     uint64_t rows() const { return rows_.dataset.rows; } // with those that are held out, which are the last
     const Dataset& dataset() const { return rows_.dataset; }
     double target(uint64_t row) const { return dataset().target[dataset().target_ids()[row]]; }
     double weight(uint64_t row) const { return dataset().weight_of(row); }
+    bool has_offset() const { return has_offset_; }
+    // Returns how far the offset is from its mean; 0 where there is none.
+    double offset(uint64_t row) const {
+        if (!has_offset_) return 0;
+        const FeatureColumn& offset = dataset().features.back();
+        return offset.numbers[dataset().ids_of(offset)[row]] - columns_.all().back().mean;
+    }
     uint64_t repeats(uint64_t row) const { return rows_.repeats.empty() ? 1 : rows_.repeats[row]; }
 
     const Columns& columns() const { return columns_; }
@@ -43,6 +50,7 @@ class Design {
     void find_groups();
 
     OrderedRows rows_;
+    const bool has_offset_;
     double weight_ = 0;  // of training rows, in sum
     uint64_t count_ = 0; // of training rows with their repeats
     std::vector<uint32_t> references_;

@@ -7,6 +7,7 @@
 #include "core/linear/columns.hpp"
 #include "core/linear/family.hpp"
 
+#include <optional>
 #include <span>
 
 namespace btml::linear {
@@ -18,7 +19,7 @@ struct LikelihoodSums {
     Buffer<double> slopes; // Σ slope·z, by place
     Buffer<double> matrix; // row by row, its lower triangle; empty where none was asked for
     double deviance = 0, pearson = 0;
-    double largest = 0; // magnitude of a score
+    double largest = 0; // magnitude of a score, less its offset
 
     explicit LikelihoodSums(MemoryBudget& budget)
         : slopes(budget, "sums of a linear model"), matrix(budget, "the matrix of a linear model") {}
@@ -29,7 +30,8 @@ struct TargetSums {
     uint64_t rows = 0;
     double weight = 0, targets = 0; // Σ w, Σ w·y
     double terms = 0;               // Σ log_likelihood_term
-    bool is_constant = true;
+    bool is_constant = true;        // with the offset
+    std::optional<double> start;    // the intercept that alone fits best beside an offset, where there is one
 
     double mean() const { return targets / weight; }
 };

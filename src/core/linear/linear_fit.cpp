@@ -54,7 +54,7 @@ class Fitter {
 
     void run() {
         coefficients_.assign(columns().size(), 0);
-        coefficients_[0] = score_of_mean(family(), targets_.mean());
+        coefficients_[0] = targets_.start.value_or(score_of_mean(family(), targets_.mean()));
         sums_ = likelihood_.at(coefficients_, Curvature::expected);
         null_deviance_ = sums_.deviance;
         if (options_.penalty == 0)
@@ -93,6 +93,7 @@ class Fitter {
     void drop_dependent();
     void check_penalty();
     bool iterate();
+    bool is_rounding(std::span<const double> step) const;
     double first_order_gain(std::span<const double> step) const;
     void check_separation();
     [[noreturn]] void refuse_singular() const;
@@ -128,7 +129,7 @@ void Fitter::refuse_singular() const {
     refuse_iterations();
 }
 
-// At the first coefficients all rows have the same mean, and the matrix is that of the features alone.
+// At the first coefficients all rows have the same mean but for their offsets, and the matrix is that of the features.
 void Fitter::drop_dependent() {
     const std::vector<size_t> order = columns().in_order();
     const std::vector<size_t> dependent = dependent_places(sums_.matrix, columns().size(), order, context_);
@@ -159,6 +160,7 @@ bool Fitter::iterate() {
     const std::vector<double> step = next_step();
     const double before = objective(sums_, coefficients_), size = std::fabs(before) + 1e-3;
     const bool is_gaussian = family() == Family::gaussian;
+    if (iterations_ > 0 && is_rounding(step)) return true;
     iterations_++;
     double length = 1;
     for (int halving = 0; halving < halvings; halving++, length /= 2) {
@@ -175,6 +177,17 @@ bool Fitter::iterate() {
     }
     if (first_order_gain(step) > rounding_of_step * size) refuse_iterations();
     return true; // What the step would gain is rounding.
+}
+
+// Where targets are large and are met, the deviance is of rounding alone and never comes to rest, but coefficients do.
+bool Fitter::is_rounding(std::span<const double> step) const {
+    static constexpr double rounding = 1e-13;
+    const auto largest_of = [](std::span<const double> numbers) {
+        double largest = 0;
+        for (const double number : numbers) largest = std::max(largest, std::fabs(number));
+        return largest;
+    };
+    return largest_of(step) <= rounding * largest_of(coefficients_);
 }
 
 // Returns what the objective would fall by if it went on as it begins.
@@ -212,8 +225,10 @@ void Fitter::refuse_separation(std::span<const double> step) const {
         of = " of feature \"" + model_.features[columns().at(place).feature].name + '"';
     }
     throw NoCoefficients(format("family => '%s' has no finite coefficient%s", name_of(family()), of.c_str()),
-                         family() == Family::binomial ? "The features separate the target's values in some rows."
-                                                      : "The target is 0 in all rows that the features set apart.",
+                         family() == Family::binomial
+                             ? "The features separate the target's values in some rows, or one value is "
+                               "too far from the others to tell."
+                             : "The target is 0 in all rows that the features set apart.",
                          "Give a penalty, as penalty => 0.01, or leave out the feature.");
 }
 
@@ -261,6 +276,7 @@ void fill_columns(Model& model, const Columns& columns, std::span<const double> 
         else
             model.centre += column.estimate * column.mean;
     }
+    if (model.has_offset()) model.intercept -= model.columns.back().mean;
 }
 
 // Numbers that are stored are finite.
@@ -319,6 +335,22 @@ double& begin_phase(const char* name, FitResult& result, RunContext& context) {
     return result.timings.emplace_back(Timing{name, 0}).seconds;
 }
 
+// Makes the offset the last feature. Error out_of_range where exp does not take it.
+bool append_offset(Dataset& dataset, Family family) {
+    if (!dataset.offset) return false;
+    for (const double number : dataset.offset->numbers) {
+        check_given(number, "offset");
+        if (family != Family::gaussian && std::fabs(number) > max_score)
+            throw Error(ErrorCode::out_of_range,
+                        format("offset is %s in magnitude in a row, family => '%s' takes at most %g",
+                               shortest(std::fabs(number)).c_str(), name_of(family), max_score),
+                        "", "It is added to the score before exp: of an exposure, give the logarithm.");
+    }
+    dataset.features.push_back(std::move(*dataset.offset));
+    dataset.offset.reset();
+    return true;
+}
+
 // Begins a model of what options and labels say.
 FitResult begin_model(const Options& options, const std::vector<std::string>& labels) {
     options.validate();
@@ -335,6 +367,7 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     if (dataset.features.empty()) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
     FitResult result = begin_model(options, dataset.labels);
     Model& model = result.model;
+    const bool has_offset = append_offset(dataset, model.options.family);
     ThreadTeam team(context);
     OrderedRows rows = [&] {
         const Stopwatch watch(begin_phase("sorting rows", result, context));
@@ -344,7 +377,7 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     model.rows = rows.training;
     model.holdout_rows = rows.dataset.rows - rows.training;
     const Stopwatch watch(begin_phase("fitting", result, context));
-    Design design(std::move(rows), team, context);
+    Design design(std::move(rows), team, context, has_offset);
     model.references = design.references();
     model.missing = design.missing();
     RowLikelihood likelihood(design, model.options.family, team, context);

@@ -29,13 +29,13 @@ class NoCoefficients : public Error {
 // the standard deviation of numbers, and the intercept costs nothing (glmnet's objective). Without a penalty, columns
 // that follow from those before them are dropped. Weights are R's: a variance is over the weight, and the degrees of
 // freedom count rows. A boolean target has the labels false and true. With dataset.divider, categories, robust errors
-// are clustered by them.
+// are clustered by them. dataset.offset is added to scores, and is the last feature of the model.
 //
 // Errors: invalid_argument (options; no features; more than two labels), wrong_type (a family that the target's labels
 // do not go with), NoCoefficients (a target of one value or that the features separate; no convergence; a penalty that
 // is too small for features that follow from each other), NothingToTrainOn,
 // out_of_range (a target that the family cannot have; a feature, weight or target that is not finite or 1e150 or more),
-// null_value (a group of NULL), limit_exceeded (more columns than max_columns), memory_limit.
+// null_value (a group or an offset of NULL), limit_exceeded (more columns than max_columns), memory_limit.
 FitResult fit(Dataset dataset, const Options& options, RunContext& context);
 
 // Does the same of the rows of a join by queries over its tables, which are consumed: at the tables' cost, whatever the

@@ -1,6 +1,6 @@
 #include "core/linear/linear_model.hpp"
 
-#include "core/linear/linear_fit.hpp"
+#include "core/linear/columns.hpp"
 
 #include <algorithm>
 
@@ -53,14 +53,17 @@ Column decode_column(Reader& reader, const std::vector<Feature>& features) {
         corrupt_model(format("A column is of category %u.", column.category));
     if (is_category ? !feature.categorical : feature.categorical && column.kind == ColumnKind::number)
         corrupt_model("The kind of a column is not that of its feature.");
-    column.state = get_choice(reader, ColumnState::dependent, "state");
+    column.state = get_choice(reader, ColumnState::offset, "state");
     column.mean = reader.get_finite();
     column.scale = reader.get_finite();
     if (!(column.scale > 0)) corrupt_model("The scale of a column is not positive.");
     column.estimate = reader.get_finite();
     column.std_error = get_not_negative(reader, "standard error");
-    if (column.state != ColumnState::kept && (column.estimate != 0 || column.std_error != 0))
+    const bool is_offset = column.state == ColumnState::offset;
+    if (column.state != ColumnState::kept && (column.estimate != is_offset || column.std_error != 0))
         corrupt_model("A column that was dropped has a coefficient.");
+    if (is_offset && (column.kind != ColumnKind::number || column.feature + 1 != features.size()))
+        corrupt_model("Its offset is not the last feature, a number.");
     return column;
 }
 
@@ -156,7 +159,7 @@ std::string Model::name_of(const Column& column) const {
 std::vector<FeatureTerms> terms_of(const Model& model) {
     std::vector<FeatureTerms> terms(model.features.size());
     for (const Column& column : model.columns) {
-        if (column.state != ColumnState::kept) continue;
+        if (column.state != ColumnState::kept && column.state != ColumnState::offset) continue;
         FeatureTerms& of = terms[column.feature];
         if (column.kind == ColumnKind::number) {
             of.number = &column;

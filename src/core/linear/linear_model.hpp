@@ -13,8 +13,9 @@ namespace btml::linear {
 // NULL, if training rows had NULLs; or 1 where it is one category, not that of reference.
 enum class ColumnKind : uint8_t { number, missing, category };
 
-// Says why a column has no coefficient: its values were all equal, or they follow from those of columns before it.
-enum class ColumnState : uint8_t { kept, constant, dependent };
+// Says why a column has no coefficient: its values were all equal, they follow from those of columns before it, or they
+// are the offset, which is added to the score as it is, as if its coefficient were known to be 1.
+enum class ColumnState : uint8_t { kept, constant, dependent, offset };
 
 struct Column {
     uint32_t feature; // index into Model::features, in ascending order
@@ -31,7 +32,7 @@ struct Column {
 struct Statistics {
     double weight = 0; // of the training rows, in sum
     double deviance = 0, null_deviance = 0;
-    std::optional<double> r_squared, adjusted_r_squared; // of a gaussian; else 1 − deviance/null deviance, and nothing
+    std::optional<double> r_squared, adjusted_r_squared; // of a gaussian; else the deviance explained, and nothing
     std::optional<double> dispersion; // the residual variance of a gaussian, Pearson's estimate of gamma, 1 of others
     std::optional<double> log_likelihood, aic;
     double degrees_of_freedom = 0; // rows less coefficients, of residuals
@@ -56,6 +57,8 @@ struct Model : Provenance {
     static constexpr size_t max_covariance_columns = 512;
 
     bool has_errors() const { return options.penalty == 0 && statistics.degrees_of_freedom > 0; }
+    // Says whether a feature, the last one, is the offset.
+    bool has_offset() const { return !columns.empty() && columns.back().state == ColumnState::offset; }
     // Says whether tests are by Student's t, since the dispersion is estimated.
     bool has_dispersion() const { return options.family == Family::gaussian || options.family == Family::gamma; }
     // Returns those of Student's t in tests and intervals: one less than groups, where errors are clustered; infinite
@@ -65,7 +68,8 @@ struct Model : Provenance {
     std::string name_of(const Column& column) const;
 };
 
-// What a feature adds to the linear predictor: columns that were dropped add nothing and are not here.
+// What a feature adds to the linear predictor: columns that were dropped add nothing and are not here. An offset must
+// be given, and is a number otherwise.
 struct FeatureTerms {
     const Column* number = nullptr;
     const Column* missing = nullptr;
@@ -75,6 +79,7 @@ struct FeatureTerms {
     // Returns what zeros and ones add where none is 1, over what they add on average.
     double otherwise() const { return 0 - mean; } // is no −0
     bool is_empty() const { return !number && !missing && categories.empty(); }
+    bool is_offset() const { return number && number->state == ColumnState::offset; }
 };
 
 // Returns one for each feature. They point into the model.

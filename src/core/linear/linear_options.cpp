@@ -48,6 +48,7 @@ constexpr Option<Options> rows[] = {
                       "groups")
         .null_means(""),
     weight_argument<Options>,
+    offset_argument<Options>,
     verbose_argument<Options>,
     options_argument<Options>,
     exclude_argument<Options>,
@@ -61,6 +62,7 @@ constexpr OtherNames foreign_options[] = {
     {"std_error", {"cov_type", "vcov", "covariance"}},
     {"family", {"model_type", "link"}},
     {"weight", {"sample_weight", "weights"}},
+    {"offset", {"exposure"}},
     {"holdout_fraction", {"validation_fraction", "test_size", "data_split_eval_fraction"}},
     {"categorical", {"categorical_features"}},
     {"group_by", {"cluster", "groups"}},

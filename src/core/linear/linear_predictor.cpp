@@ -1,5 +1,6 @@
 #include "core/linear/linear_predictor.hpp"
 
+#include "core/data/dataset.hpp"
 #include "core/linear/family.hpp"
 #include "core/numbers/number.hpp"
 #include "core/numbers/student_t.hpp"
@@ -9,7 +10,10 @@
 
 namespace btml::linear {
 
-Predictor::Predictor(const Model& model) : model_(model), terms_(terms_of(model)) {
+Predictor::Predictor(const Model& model)
+    : model_(model),
+      terms_(terms_of(model)),
+      offset_name_(model.has_offset() ? "offset \"" + model.features.back().name + '"' : "") {
     for (size_t c = 0; c < model.columns.size(); c++)
         if (model.columns[c].state == ColumnState::kept) kept_.push_back(c);
     point_.resize(kept_.size() + 1);
@@ -23,6 +27,7 @@ const Column* Predictor::one_of(const FeatureTerms& terms, double value) const {
 }
 
 double Predictor::contribution(const FeatureTerms& terms, double value) const {
+    if (terms.is_offset()) check_given(value, offset_name_.c_str());
     double sum = terms.otherwise();
     if (const Column* const one = one_of(terms, value)) sum += one->estimate;
     if (terms.number && !is_null(value)) sum += terms.number->estimate * (value - terms.number->mean);
@@ -67,16 +72,24 @@ double Predictor::standard_error(std::span<const double> features) {
     return std::sqrt(std::max(0.0, variance));
 }
 
+// It is found by bisection, which takes far longer than the rest of an interval.
+double Predictor::quantile(double confidence) {
+    if (confidence != confidence_) {
+        quantile_ = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom());
+        confidence_ = confidence;
+    }
+    return quantile_;
+}
+
 Predictor::Interval Predictor::mean_interval(std::span<const double> features, double confidence) {
     const double at = score(features);
-    const double half = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom()) * standard_error(features);
+    const double half = quantile(confidence) * standard_error(features);
     return {response(at - half), response(at + half)};
 }
 
 Predictor::Interval Predictor::observation_interval(std::span<const double> features, double confidence) {
     const double at = score(features), error = standard_error(features);
-    const double half = student_t_quantile(1 - confidence, model_.test_degrees_of_freedom()) *
-                        std::sqrt(error * error + model_.statistics.dispersion.value_or(0));
+    const double half = quantile(confidence) * std::sqrt(error * error + model_.statistics.dispersion.value_or(0));
     return {at - half, at + half};
 }
 

@@ -16,7 +16,8 @@ class Predictor {
 
     // Takes one value per feature in the model's order: a number, a category's code (as a double; one that the model
     // does not know, or -1, counts as the category of reference), or null_number, which counts as the mean or the
-    // category of reference where training rows had no NULL. Returns the prediction on the target's scale.
+    // category of reference where training rows had no NULL. Returns the prediction on the target's scale. Error
+    // null_value or out_of_range for an offset that is NULL or not finite.
     double operator()(std::span<const double> features) { return response(score(features)); }
     // Returns the linear predictor: base() + Σ of the contributions, added in the features' order.
     double score(std::span<const double> features);
@@ -41,11 +42,15 @@ class Predictor {
     const Column* one_of(const FeatureTerms& terms, double value) const;
     double contribution(const FeatureTerms& terms, double value) const;
     void place(std::span<const double> features);
+    // Returns how many standard errors an interval has on either side.
+    double quantile(double confidence);
 
     const Model& model_;
     const std::vector<FeatureTerms> terms_; // by feature
+    const std::string offset_name_;         // in errors
     std::vector<double> point_;             // 1, then the kept columns, less their means and over their scales
     std::vector<size_t> kept_;              // numbers of the columns that were kept
+    double confidence_ = 0, quantile_ = 0;  // of the last interval
 };
 
 } // namespace btml::linear

@@ -14,7 +14,9 @@ void write_number_term(const FeatureTerms& terms, const Feature& feature, SqlTex
     sql << " - " << terms.number->mean << ")";
 }
 
+// NULL for an offset makes the score NULL.
 void write_number_feature(const FeatureTerms& terms, const Feature& feature, SqlText& sql) {
+    if (terms.is_offset()) return write_number_term(terms, feature, sql);
     (sql << "CASE WHEN ").value(feature) << " IS NULL THEN "
                                          << (terms.missing ? terms.otherwise() + terms.missing->estimate : 0.0)
                                          << " ELSE ";

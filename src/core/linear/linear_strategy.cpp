@@ -87,8 +87,8 @@ StrategyChoice choose_strategy(const Join& join, const relational::DatasetPlan& 
                                RunContext& context) {
     StrategyChoice choice{false, "sums are over every row of the join"};
     const auto join_rows = static_cast<double>(join.wide_count(context));
-    if (options.family != Family::gaussian || options.std_error != StdError::model || join.tables().size() == 1 ||
-        join_rows > static_cast<double>(relational::Counting::most))
+    if (options.family != Family::gaussian || options.std_error != StdError::model || plan.offset ||
+        join.tables().size() == 1 || join_rows > static_cast<double>(relational::Counting::most))
         return choice;
     const bool fits = join_rows <= static_cast<double>(relational::max_rows) &&
                       enumeration_bytes(join, context) <= context.memory().left();

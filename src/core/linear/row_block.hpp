@@ -47,7 +47,7 @@ class RowBlock {
 
     // Returns the score of each row.
     std::span<const double> score(std::span<const double> coefficients) {
-        std::fill_n(scores_.begin(), count_, 0.0);
+        for (size_t i = 0; i < count_; i++) scores_[i] = design_.offset(begin_ + i);
         for (size_t d = 0; d < dense_; d++) {
             const double* const values = column(d);
             for (size_t i = 0; i < count_; i++) scores_[i] += coefficients[d] * values[i];
@@ -66,7 +66,7 @@ class RowBlock {
             const RowTerms terms = terms_of<family>(design_.target(begin_ + i), scores_[i]);
             sums.deviance += weight * terms.deviance;
             sums.pearson += weight * terms.pearson;
-            sums.largest = std::max(sums.largest, std::fabs(scores_[i]));
+            sums.largest = std::max(sums.largest, std::fabs(scores_[i] - design_.offset(begin_ + i)));
             slopes_[i] = weight * terms.slope;
             weights_[i] = weight * (curvature == Curvature::expected ? terms.expected : terms.curvature);
         }

@@ -36,10 +36,36 @@ TargetSums RowLikelihood::targets() const {
         sums.weight += w;
         sums.targets += w * y;
         sums.terms += log_likelihood_term(family(), y, w);
-        sums.is_constant &= y == design_.target(0);
+        sums.is_constant &= y == design_.target(0) && design_.offset(row) == design_.offset(0);
     });
     sums.rows = design_.training();
+    if (design_.has_offset()) sums.start = start(sums.mean());
     return sums;
+}
+
+// The slope falls as the intercept grows: its sign says where the best one lies. Newton's steps are taken where they
+// are short, since those from afar are none of a family with exp.
+double RowLikelihood::start(double mean) const {
+    static constexpr double converged = 1e-12, is_short = 0.5, most_score = 3 * max_score;
+    static constexpr int passes = 50;
+    const bool is_gaussian = family() == Family::gaussian;
+    double least = -most_score, most = most_score, at = score_of_mean(family(), mean);
+    for (int pass = 0; pass < passes && std::isfinite(at); pass++) {
+        double slope = 0, curvature = 0;
+        context().for_each(design_.training(), 4, [&](uint64_t row) {
+            const RowTerms terms = with_family(family(), [&](auto family) {
+                return terms_of<decltype(family)::value>(design_.target(row), at + design_.offset(row));
+            });
+            slope += design_.weight(row) * terms.slope;
+            curvature += design_.weight(row) * terms.curvature;
+        });
+        double step = slope / curvature;
+        (slope > 0 ? least : most) = at;
+        if (!is_gaussian && !(std::fabs(step) < is_short)) step = least + (most - least) / 2 - at;
+        at += step;
+        if (is_gaussian || std::fabs(step) <= converged * (1 + std::fabs(at))) break;
+    }
+    return at;
 }
 
 LikelihoodSums RowLikelihood::sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin,

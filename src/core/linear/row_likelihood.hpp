@@ -27,6 +27,7 @@ class RowLikelihood : public Likelihood {
   private:
     LikelihoodSums sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin, uint64_t end,
                         bool has_squared_slopes = false) const;
+    double start(double mean) const;
     Buffer<double> clustered(std::span<const double> coefficients, uint64_t& groups) const;
 
     Design& design_;

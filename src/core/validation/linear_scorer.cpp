@@ -20,19 +20,13 @@ double LinearScorer::score(const Buffer<uint8_t>& roles, size_t trial, RunContex
     std::vector<boosting::HeldOutRow> scored;
     scored.reserve(rows.size());
     const RowIds ids = dataset_.target_ids();
-    std::vector<double> point(dataset_.features.size());
+    std::vector<double> point(fitted.model.features.size());
     context.for_each(rows.size(), 1 + point.size(), [&](uint64_t i) {
         apart.read_point(rows[i], point);
         const double target = dataset_.target[ids[rows[i]]], prediction = predict(point);
         scored.push_back({target, prediction, dataset_.weight_of(rows[i]), (prediction > 0.5) == (target > 0.5)});
     });
-    const std::optional<double> found = metric_of(metric_, scored, 0, context);
-    if (!found)
-        throw Error(ErrorCode::invalid_argument,
-                    format("metric '%s' is not defined for the rows that are scored",
-                           boosting::holdout_metric_names[static_cast<size_t>(metric_)]),
-                    "All of them have one label.");
-    return *found;
+    return metric_of(metric_, scored, 0, context).value();
 }
 
 } // namespace btml::validation

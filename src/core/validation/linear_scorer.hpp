@@ -8,8 +8,8 @@ namespace btml::validation {
 
 class LinearScorer : public RefitScorer {
   public:
-    // folds must outlive it. Every fold's model is what linear::fit makes of the rows outside of it alone. Errors as of
-    // linear::fit.
+    // folds must outlive it. Every fold's model is what linear::fit makes of the rows outside of it alone. The metric
+    // is one that check_labels() has let pass. Errors as of linear::fit.
     LinearScorer(Dataset dataset, const Folds& folds, std::vector<linear::Options> trials,
                  boosting::HoldoutMetric metric, RunContext& context);
 

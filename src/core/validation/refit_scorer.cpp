@@ -53,6 +53,10 @@ RowsApart::RowsApart(const Dataset& dataset, const Buffer<uint8_t>& roles, RunCo
     subset_.add_table(rows.size());
     subset_.target = pick(dataset.target, dataset.target_ids(), rows, context);
     if (!dataset.weight.empty()) subset_.weight = pick(dataset.weight, dataset.target_ids(), rows, context);
+    if (dataset.offset) {
+        subset_.offset.emplace(context.memory(), *dataset.offset, 0);
+        subset_.offset->numbers = pick(dataset.offset->numbers, dataset.target_ids(), rows, context);
+    }
     for (const FeatureColumn& feature : dataset.features) {
         const RowIds ids = dataset.ids_of(feature);
         FeatureColumn column(context.memory(), {feature.name, feature.type, feature.categorical, {}, feature.element},
@@ -67,7 +71,8 @@ RowsApart::RowsApart(const Dataset& dataset, const Buffer<uint8_t>& roles, RunCo
 }
 
 void RowsApart::read_point(size_t row, std::span<double> point) const {
-    for (size_t f = 0; f < point.size(); f++) {
+    if (dataset_.offset) point.back() = dataset_.offset->numbers[dataset_.target_ids()[row]];
+    for (size_t f = 0; f < dataset_.features.size(); f++) {
         const FeatureColumn& feature = dataset_.features[f];
         const size_t at = dataset_.ids_of(feature)[row];
         if (!feature.categorical)

@@ -16,7 +16,7 @@ class RowsApart {
     // Returns the rows to train on, each with its own columns. Once.
     Dataset take() { return std::move(subset_); }
     // The rows to score, and their features as a model of the others knows them: codes of categories that it has not
-    // are −1.
+    // are −1, and the offset is last.
     const Buffer<uint32_t>& scored() const { return scored_; }
     void read_point(size_t row, std::span<double> point) const;
 

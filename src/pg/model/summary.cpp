@@ -19,6 +19,7 @@ void add_facts(JsonWriter&, const gp::Model&, size_t) {}
 
 void add_facts(JsonWriter& json, const linear::Model& model, size_t feature) {
     const Feature& of = model.features[feature];
+    if (model.has_offset() && feature + 1 == model.features.size()) json.add_json("offset", "true");
     if (of.categorical && !of.categories.empty()) json.add("reference", of.categories[model.references[feature]]);
     if (model.missing[feature] > 0) json.add("missing", model.missing[feature]);
 }
@@ -174,13 +175,18 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.end_object();
 }
 
+// Least squares have R², other families the part of the null deviance that the features explain.
+const char* name_of_explained(const linear::Model& model) {
+    return model.options.family == linear::Family::gaussian ? "r_squared" : "deviance_explained";
+}
+
 void add_metrics(JsonWriter& json, const linear::Model& model) {
     const linear::Statistics& found = model.statistics;
     const auto add = [&](const char* name, const std::optional<double>& value) {
         if (value) json.add(name, *value);
     };
     json.begin_object("metrics");
-    add("r_squared", found.r_squared);
+    add(name_of_explained(model), found.r_squared);
     add("adjusted_r_squared", found.adjusted_r_squared);
     json.add("deviance", found.deviance);
     json.add("null_deviance", found.null_deviance);
@@ -323,7 +329,7 @@ std::string describe(const linear::Model& model) {
         return column.state == linear::ColumnState::kept;
     });
     std::string text = format("linear model: %s, %zu features, %zu coefficients -> %s, %" PRIu64 " rows",
-                              linear::name_of(model.options.family), model.features.size(),
+                              linear::name_of(model.options.family), model.features.size() - model.has_offset(),
                               static_cast<size_t>(kept) + 1, model.target.c_str(), model.rows);
     if (model.statistics.r_squared)
         text +=

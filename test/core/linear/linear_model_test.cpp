@@ -166,6 +166,7 @@ TEST(LinearModel, IntervalsOfOtherFamilies) {
         EXPECT_NEAR(found.upper, 1 / (1 + std::exp(-half - at)), 1e-12);
         EXPECT_LT(found.lower, predictor(point));
         EXPECT_GT(found.upper, predictor(point));
+        EXPECT_GT(predictor.mean_interval(point, 0.5).lower, found.lower);
     }
 }
 

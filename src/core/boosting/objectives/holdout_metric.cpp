@@ -63,13 +63,13 @@ bool is_better(HoldoutMetric metric, double value, double than) {
     return sums && sums->better == metrics::Better::lower ? value < than : value > than;
 }
 
-void check_metric(HoldoutMetric metric, ObjectiveNumber objective) {
+void check_metric(HoldoutMetric metric, ObjectiveNumber objective, const std::string& called) {
     if (fits(metric, objective)) return;
     std::vector<std::string> valid;
     for (size_t i = 0; i < std::size(holdout_metric_names); i++)
         if (fits(static_cast<HoldoutMetric>(i), objective)) valid.emplace_back(holdout_metric_names[i]);
-    throw Error(ErrorCode::invalid_argument,
-                format("metric '%s' is not for objective '%s'", name_of(metric), name_of(objective)), {},
+    const std::string of = called.empty() ? format("objective '%s'", name_of(objective)) : called;
+    throw Error(ErrorCode::invalid_argument, format("metric '%s' is not for %s", name_of(metric), of.c_str()), {},
                 "Valid are " + quoted_list(valid) + ".");
 }
 

@@ -24,8 +24,9 @@ inline constexpr OtherNames foreign_metrics[] = {
 // Say whether a value is better than another.
 bool is_better(HoldoutMetric metric, double value, double than);
 
-// Error invalid_argument where the objective has no such metric, naming those that it has.
-void check_metric(HoldoutMetric metric, ObjectiveNumber objective);
+// Error invalid_argument where the objective has no such metric, naming those that it has. called: what the error names
+// where no trees have that objective, as in: family 'poisson'.
+void check_metric(HoldoutMetric metric, ObjectiveNumber objective, const std::string& called = {});
 
 // Returns the metric of the rows that are held out, of which there are so many. Error invalid_argument where it is not
 // defined for them, as auc is not where all have one label; out_of_range: overflow.

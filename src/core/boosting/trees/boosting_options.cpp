@@ -133,8 +133,7 @@ constexpr Option<Options> rows[] = {
     argument<Options>("positive", "a label", "the one whose probability `binary` predicts")
         .null_means("the second in the order of labels")
         .also_aggregated(),
-    argument<Options>("offset", "a column of the target's table", "what is added to every row's score, as ln(exposure)")
-        .null_means("0"),
+    offset_argument<Options>,
     argument<Options>("query", "a column of the target's table", "rows that `rank` compares with each other")
         .null_means(""),
     argument<Options>("class_weights", "JSON, as `{\"yes\": 5}`",
