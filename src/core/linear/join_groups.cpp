@@ -33,9 +33,9 @@ struct ContentFactors {
     }
 };
 
-// Hashes are odd, so that no product of them is 0.
-Buffer<uint64_t> contents_of(const Table& table, RunContext& context) {
-    Buffer<uint64_t> contents(context.memory(), what_contents, table.rows, uint64_t{1});
+// Hashes of different tables are different. They are odd, so that no product of them is 0.
+Buffer<uint64_t> contents_of(const Table& table, uint64_t number, RunContext& context) {
+    Buffer<uint64_t> contents(context.memory(), what_contents, table.rows, mix64(number + 1) | 1);
     for (const DataColumn& column : table.columns) {
         const auto mix = [&](const auto& bits_of) {
             context.for_each(table.rows, 1,
@@ -79,7 +79,7 @@ RowGroups in_order(RowGroups groups, const Buffer<uint64_t>& contents, const Buf
 
 std::vector<RowGroups> groups_by_content(const Join& join, RunContext& context) {
     std::vector<Buffer<uint64_t>> contents;
-    for (const Table& table : join.tables()) contents.push_back(contents_of(table, context));
+    for (const Table& table : join.tables()) contents.push_back(contents_of(table, contents.size(), context));
     std::vector<RowGroups> groups;
     for (int t = 0; t < static_cast<int>(join.tables().size()); t++) {
         const Buffer<uint64_t> hashes =

@@ -204,9 +204,10 @@ TEST(JoinFit, IsTheFitToTheRows) {
             EXPECT_NEAR(tables.columns[c].estimate * rows.columns[c].scale,
                         rows.columns[c].estimate * rows.columns[c].scale, 1e-8 * scale)
                 << seed << " column " << c;
-            if (!is_perfect)
+            if (!is_perfect) {
                 EXPECT_NEAR(tables.columns[c].std_error, rows.columns[c].std_error, 1e-7 * rows.columns[c].std_error)
                     << seed << " column " << c;
+            }
         }
         expect_near(tables.centre, rows.centre, 1e-10, seed, "centre");
         expect_near(tables.intercept, rows.intercept, 1e-8, seed, "intercept");
