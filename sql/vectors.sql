@@ -103,7 +103,7 @@ CREATE TABLE fitted AS SELECT btml.boost_fit('SELECT a, e, n, kind, y FROM vecto
     btml.gp_fit('SELECT a, e, n, kind, y FROM vectors', 'y', kernel => 'gaussian', exemplars => 20) AS gp;
 SELECT btml.describe(trees), btml.feature_names(trees) FROM fitted;
 SELECT btml.summary(linear)->'features' AS features FROM fitted;
-SELECT feature, category, estimate IS NOT NULL AS has_estimate FROM fitted, btml.coefficients(linear);
+SELECT feature, missing, estimate IS NOT NULL AS has_estimate FROM fitted, btml.coefficients(linear);
 SELECT x.feature, value, round(contribution::numeric, 6) AS contribution FROM fitted, vectors v, btml.explain(trees, v) x WHERE id = 5;
 SELECT x.feature, value FROM fitted, vectors v, btml.explain(linear, v, elements => true) x WHERE id IN (5, 7) ORDER BY id, 1;
 SELECT x.feature, value FROM fitted, btml.explain(trees, ARRAY[0.5, 1, NULL, 3, 0, 0.25, 2]) x;
