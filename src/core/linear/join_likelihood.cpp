@@ -292,10 +292,10 @@ Buffer<Moments> JoinLikelihood::moments_beside(size_t table, const std::vector<B
 }
 
 double JoinLikelihood::deviance_of(const std::vector<Buffer<double>>& residuals, const Buffer<Moments>& beside,
-                                   bool is_held) const {
+                                   bool is_held, RunContext& own_context) const {
     const Part& part = parts_[target_table_];
     DoubleDouble deviance;
-    context().for_each(part.groups(), 8, [&](uint64_t group) {
+    own_context.for_each(part.groups(), 8, [&](uint64_t group) {
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++) {
             const DoubleDouble residual = residuals[target_table_][row];
             const Moments own{1.0, residual, residual * residual};
@@ -333,9 +333,10 @@ LikelihoodSums JoinLikelihood::at(std::span<const double> coefficients, Curvatur
     const std::vector<Buffer<Moments>> moments = moments_of(residuals, false);
     for_each_table([&](size_t t, RunContext& own) {
         if (parts_[t].features.empty() && !has_target(t)) return;
-        add_slopes(t, residuals[t], moments_beside(t, moments, own), own, sums.slopes);
+        const Buffer<Moments> beside = moments_beside(t, moments, own);
+        add_slopes(t, residuals[t], beside, own, sums.slopes);
+        if (has_target(t)) sums.deviance = sums.pearson = deviance_of(residuals, beside, false, own);
     });
-    sums.deviance = sums.pearson = deviance_of(residuals, moments_beside(target_table_, moments, context()), false);
     if (curvature != Curvature::none) sums.matrix = matrix();
     return sums;
 }
@@ -345,9 +346,9 @@ double JoinLikelihood::held_out(std::span<const double> coefficients) const {
     const std::vector<Buffer<Moments>> moments = moments_of(residuals, true);
     const Buffer<Moments> beside = moments_beside(target_table_, moments, context());
     DoubleDouble weight;
-    for (uint64_t group = 0; group < beside.size(); group++)
-        weight += moments[target_table_][group].weight * beside[group].weight;
-    return deviance_of(residuals, beside, true) / weight.nearest();
+    context().for_each(beside.size(), 4,
+                       [&](uint64_t group) { weight += moments[target_table_][group].weight * beside[group].weight; });
+    return deviance_of(residuals, beside, true, context()) / weight.nearest();
 }
 
 // Columns of one table meet in its rows, those of different tables in messages of what groups have on average.
@@ -393,7 +394,7 @@ TableMeans JoinLikelihood::means_of(const Part& part) const {
                     Buffer<double>(memory, what_tables),
                     sums_of_groups<double>(part.first, context(), worth),
                     part.weight_beside.copy(context())};
-    for (uint64_t group = 0; group < part.groups(); group++) made.totals[group] *= made.weights[group];
+    context().for_each(part.groups(), 1, [&](uint64_t group) { made.totals[group] *= made.weights[group]; });
     if (!part.design || part.features.empty()) return made;
     std::vector<size_t> own_places;
     for (size_t place = 1; place < part.places.size(); place++)

@@ -64,7 +64,8 @@ class JoinLikelihood : public Likelihood {
     // Returns the moments of all that a table's groups join with, but for themselves.
     Buffer<Moments> moments_beside(size_t table, const std::vector<Buffer<Moments>>& moments,
                                    RunContext& context) const;
-    double deviance_of(const std::vector<Buffer<double>>& residuals, const Buffer<Moments>& beside, bool is_held) const;
+    double deviance_of(const std::vector<Buffer<double>>& residuals, const Buffer<Moments>& beside, bool is_held,
+                       RunContext& context) const;
     void add_slopes(size_t table, const Buffer<double>& residuals, const Buffer<Moments>& beside, RunContext& context,
                     Buffer<double>& slopes) const;
     Buffer<double> matrix() const;

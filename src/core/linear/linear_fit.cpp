@@ -336,16 +336,17 @@ double& begin_phase(const char* name, FitResult& result, RunContext& context) {
 }
 
 // Makes the offset the last feature. Error out_of_range where exp does not take it.
-bool append_offset(Dataset& dataset, Family family) {
+bool append_offset(Dataset& dataset, Family family, RunContext& context) {
     if (!dataset.offset) return false;
-    for (const double number : dataset.offset->numbers) {
+    context.for_each(dataset.offset->numbers.size(), 1, [&](uint64_t row) {
+        const double number = dataset.offset->numbers[row];
         check_given(number, "offset");
         if (family != Family::gaussian && std::fabs(number) > max_score)
             throw Error(ErrorCode::out_of_range,
                         format("offset is %s in magnitude in a row, family => '%s' takes at most %g",
                                shortest(std::fabs(number)).c_str(), name_of(family), max_score),
                         "", "It is added to the score before exp: of an exposure, give the logarithm.");
-    }
+    });
     dataset.features.push_back(std::move(*dataset.offset));
     dataset.offset.reset();
     return true;
@@ -367,7 +368,7 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     if (dataset.features.empty()) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
     FitResult result = begin_model(options, dataset.labels);
     Model& model = result.model;
-    const bool has_offset = append_offset(dataset, model.options.family);
+    const bool has_offset = append_offset(dataset, model.options.family, context);
     ThreadTeam team(context);
     OrderedRows rows = [&] {
         const Stopwatch watch(begin_phase("sorting rows", result, context));

@@ -81,21 +81,44 @@ double rows_of_tables(const Join& join) {
     return rows;
 }
 
+// One reason, so that a join and its materialised rows give the same model.
+constexpr const char* by_rows_as_fast = "sums over rows take no longer than sums over tables";
+
+// Returns why the rows are needed; null where they are not.
+const char* need_of_rows(const Join& join, const relational::DatasetPlan& plan, const Options& options,
+                         double join_rows) {
+    return options.family != Family::gaussian                            ? "only least squares are sums over tables"
+           : options.std_error != StdError::model                        ? "robust errors need every row of the join"
+           : plan.offset                                                 ? "an offset needs every row of the join"
+           : join.tables().size() == 1                                   ? by_rows_as_fast
+           : join_rows > static_cast<double>(relational::Counting::most) ? "the join has more rows than can be counted"
+                                                                         : nullptr;
+}
+
+// Returns a rough number of the bytes that factorising holds.
+double bytes_of_tables(const Join& join, const relational::DatasetPlan& plan) {
+    const std::vector<size_t> columns = columns_of(join, plan, true);
+    double bytes = 0;
+    for (int t = 0; t < static_cast<int>(columns.size()); t++)
+        bytes +=
+            static_cast<double>(join.tables()[t].rows) * 5 * sizeof(double) +
+            least_groups(join, t) * static_cast<double>(9 * 2 + 2 * columns[static_cast<size_t>(t)]) * sizeof(double);
+    return bytes;
+}
+
 } // namespace
 
 StrategyChoice choose_strategy(const Join& join, const relational::DatasetPlan& plan, const Options& options,
                                RunContext& context) {
-    StrategyChoice choice{false, "sums are over every row of the join"};
     const auto join_rows = static_cast<double>(join.wide_count(context));
-    if (options.family != Family::gaussian || options.std_error != StdError::model || plan.offset ||
-        join.tables().size() == 1 || join_rows > static_cast<double>(relational::Counting::most))
-        return choice;
+    if (const char* const need = need_of_rows(join, plan, options, join_rows)) return {false, need};
+    const auto left = static_cast<double>(context.memory().left());
     const bool fits = join_rows <= static_cast<double>(relational::max_rows) &&
-                      enumeration_bytes(join, context) <= context.memory().left();
-    if (fits && !is_faster_by_tables(join, plan, join_rows, context)) return choice;
-    choice.factorises = true;
-    choice.reason = format("the join has %.0f rows, its tables have %.0f", join_rows, rows_of_tables(join));
-    return choice;
+                      static_cast<double>(enumeration_bytes(join, context)) <= left;
+    if (fits && bytes_of_tables(join, plan) > left)
+        return {false, "the tables' sums do not fit into btml.memory_limit"};
+    if (fits && !is_faster_by_tables(join, plan, join_rows, context)) return {false, by_rows_as_fast};
+    return {true, format("the join has %.0f rows, its tables have %.0f", join_rows, rows_of_tables(join))};
 }
 
 } // namespace btml::linear

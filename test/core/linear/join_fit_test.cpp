@@ -286,8 +286,13 @@ TEST(LinearStrategy, TakesWhatFits) {
     const Join join = two_tables(3'000, 1'500, plan, context);
     const Options options = options_of(Family::gaussian);
     EXPECT_FALSE(choose_strategy(join, plan, options, context).factorises);
-    const Reservation others(context.memory(), "a test",
-                             context.memory().left() - enumeration_bytes(join, context) + 1);
+    const uint64_t of_rows = enumeration_bytes(join, context);
+    {
+        const Reservation others(context.memory(), "a test", context.memory().left() - of_rows);
+        EXPECT_EQ(choose_strategy(join, plan, options, context).reason,
+                  "the tables' sums do not fit into btml.memory_limit");
+    }
+    const Reservation others(context.memory(), "a test", context.memory().left() - of_rows + 1);
     EXPECT_TRUE(choose_strategy(join, plan, options, context).factorises);
 }
 
