@@ -14,8 +14,7 @@ int Dataset::add_table(uint64_t table_rows, const uint32_t* lent) {
 
 Dataset Dataset::copy_of_targets(RunContext& context) const {
     const auto without_values = [&](const FeatureColumn& column) {
-        return FeatureColumn(context.memory(), {column.name, column.type, column.categorical, {}, column.element},
-                             column.table, column.direction);
+        return FeatureColumn(context.memory(), column.without_categories(), column.table, column.direction);
     };
     Dataset copied(context.memory(), rows);
     for (const DataTable& table : tables) copied.add_table(table.rows, table.ids().data());

@@ -18,6 +18,8 @@ struct Feature {
 
     // Returns the name of the column, which is the feature's unless it is an element.
     std::string_view column() const;
+    // Returns what is known of it before its categories are.
+    Feature without_categories() const { return {name, type, categorical, {}, element}; }
 };
 
 // Returns the name that an element has as a feature.

@@ -33,7 +33,8 @@ struct ContentFactors {
     }
 };
 
-// Hashes of different tables are different. They are odd, so that no product of them is 0.
+// Equal values of two tables have different hashes, since they may not change places. Hashes are odd, so that a product
+// of two loses no bits of either.
 Buffer<uint64_t> contents_of(const Table& table, uint64_t number, RunContext& context) {
     Buffer<uint64_t> contents(context.memory(), what_contents, table.rows, mix64(number + 1) | 1);
     for (const DataColumn& column : table.columns) {

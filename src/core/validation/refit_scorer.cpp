@@ -59,8 +59,7 @@ RowsApart::RowsApart(const Dataset& dataset, const Buffer<uint8_t>& roles, RunCo
     }
     for (const FeatureColumn& feature : dataset.features) {
         const RowIds ids = dataset.ids_of(feature);
-        FeatureColumn column(context.memory(), {feature.name, feature.type, feature.categorical, {}, feature.element},
-                             0, feature.direction);
+        FeatureColumn column(context.memory(), feature.without_categories(), 0, feature.direction);
         if (!feature.categorical)
             column.numbers = pick(feature.numbers, ids, rows, context);
         else

@@ -328,13 +328,8 @@ Dataset empty_dataset(const FitPlan& plan, RunContext& context) {
     dataset.label_weights = model.label_weights;
     dataset.add_table(0);
     for (size_t f = 0; f < model.features.size(); f++) {
-        FeatureColumn column(context.memory(),
-                             {model.features[f].name,
-                              model.features[f].type,
-                              model.features[f].categorical,
-                              {},
-                              model.features[f].element},
-                             0, model.directions.empty() ? 0 : model.directions[f]);
+        FeatureColumn column(context.memory(), model.features[f].without_categories(), 0,
+                             model.directions.empty() ? 0 : model.directions[f]);
         if (model.offset == static_cast<int32_t>(f))
             dataset.offset = std::move(column);
         else

@@ -273,8 +273,7 @@ class HeldFit {
         }
         const Model& model = plan_.model;
         const auto column = [&](const Feature& feature) {
-            FeatureColumn made(context.memory(), {feature.name, feature.type, feature.categorical, {}, feature.element},
-                               0);
+            FeatureColumn made(context.memory(), feature.without_categories(), 0);
             if (is_text(feature))
                 take_categories(texts_[text++], made, context);
             else if (feature.categorical)

@@ -113,8 +113,7 @@ double RecordReader::number(size_t feature, Datum value) {
 // Reads the array whose elements the features from the first on are, as many as there are values.
 void RecordReader::read_elements(size_t first, std::span<double> values) {
     const Attribute& attribute = attributes_[first];
-    const std::string name(features_[first].column());
-    NumberColumn column{name.c_str()};
+    NumberColumn column{NameStr(TupleDescAttr(columns_, attribute.position)->attname)};
     read_vector(attribute.array, values_[static_cast<size_t>(attribute.position)], values.size(), true, elements_,
                 column);
     std::copy(elements_.begin(), elements_.end(), values.begin());
