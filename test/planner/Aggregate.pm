@@ -232,6 +232,11 @@ sub expression
 	my $name    = pick('sum', 'sum', 'avg', 'min', 'max', 'count');
 	my @raising =
 		([ 'function that may raise', pick("sqrt($x)", "100 / $x", "($x * 100000)", "ln(abs($x))") ]);
+	if ($self->{query}{subject} eq 'expression' && chance(0.6))
+	{
+		my $function = $self->{query}->function_of_column || '1';
+		return pick("count($function)", "count(*) FILTER (WHERE $function IS NOT NULL)", "min($function)", "max($function)");
+	}
 	my ($what, $argument) = pick($self->{query}{subject} eq 'raising' && chance(0.5) ? @raising : (
 		[ 'case',                    "CASE WHEN $x > 1 THEN $x ELSE 0 END" ],
 		[ 'case of two tables',      "CASE WHEN $x > 1 THEN $y END" ],

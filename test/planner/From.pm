@@ -270,6 +270,14 @@ sub equality
 		? weighted(same => 4, family => 1)
 		: weighted(same => 10, family => 5, expression => 1, distinct => 0.3, arithmetic => 0.5);
 	my ($l, $r) = ($left->{alias}, $right->{alias});
+	if ($self->{subject} eq 'expression' && chance(0.3))
+	{
+		my @ways;
+		push @ways, "$l.k4 % 3 = $r.k4", "$l.k4 = $r.k4 / 2", "$l.k4 % 5 = abs($r.k4)" if $left{k4} && $right{k4};
+		push @ways, "date_trunc('month', $l.ts) = date_trunc('month', $r.ts)", "$l.ts::date = $r.ts::date" if $left{ts} && $right{ts};
+		push @ways, "lower($l.s) = lower($r.s)", "left($l.s, 1) = left($r.s, 1)" if $left{s} && $right{s};
+		if (@ways) { $self->has('key of a function'); $self->{risky} = 1; return pick(@ways); }
+	}
 	if ($way eq 'expression' || $way eq 'arithmetic')
 	{
 		$self->has('key of an expression');

@@ -27,6 +27,7 @@ sub draw
 		'row around' => 1,
 		'fall back'  => 1,
 		filter       => 1,
+		expression   => 3,
 		raising      => 1);
 	$self->has("subject: $self->{subject}") if $self->{subject};
 	$self->{simple} = chance($self->{subject} ? 0.8 : 0.3);
@@ -42,6 +43,31 @@ sub draw
 sub has { my ($self, @features) = @_; $self->{features}{$_} = 1 for @features; return; }
 
 # --- targets ---
+
+# What dashboards group and select by: functions of one column, which may raise an error.
+sub function_of_column
+{
+	my ($self) = @_;
+	my $kind   = weighted(time => 4, text => 3, number => 4);
+	my @of     = { time => [qw(ts kts tz ktz d kd)], text => [qw(s kt kv kc)], number => [qw(x4 k4 n np x8 x2)] }->{$kind}->@*;
+	my $x      = $self->column(@of);
+	return undef unless $x;
+	my ($name) = $x =~ /\.(\w+)/;
+	my $type   = $Schema::TYPE{$name};
+	$self->has("function of $kind");
+	return pick(
+		"date_trunc('" . pick(qw(month week day hour quarter year)) . "', $x)",
+		"$x\::date",
+		"extract(" . pick(qw(year month dow hour)) . " FROM $x\::timestamp)::int",
+		"to_char($x, 'YYYY-MM')",
+		"$x + " . ($type eq 'date' ? '1' : "interval '1 day'"),
+		"CASE WHEN $x < '2020-02-03' THEN 'before' ELSE to_char($x, 'Day') END") if $kind eq 'time';
+	return pick("lower($x)", "upper($x)", "left($x, 1)", "substr($x, 2)", "$x || '-'", "concat($x, 'x')", "btrim($x)",
+		"$x ~ '[a-m]'", "length($x)", "replace($x, 'a', 'b')", "$x LIKE 'a%'", "$x\::int") if $kind eq 'text';
+	return pick("$x / 2", "($x)::int % 3", "10 / $x", "round($x)::int", "floor($x / 2.0)::int", "greatest($x, 1)::int",
+		"width_bucket($x\::numeric, 0, 10, 5)", "$x\::text", "sign($x)::int", "abs($x)::int", "$x\::int2",
+		"CASE WHEN $x > 0 THEN 100 / $x ELSE 0 END::int", "power($x, 2)::int");
+}
 
 # Columns to group by: those whose equal values look the same, and rarely others.
 sub group_column
@@ -59,6 +85,7 @@ sub group_column
 			"CASE WHEN $a.k4 > 1 THEN 'many' ELSE 'few' END",
 			"$a.k4::text");
 	}
+	if ($self->{subject} eq 'expression' && chance(0.7)) { return $self->function_of_column; }
 	my $column = $self->column(
 		qw(k2 k4 k8 kt kv kd kts ktz kb ku ke ko id x2 x4 b d s tm ka ky kw),
 		($self->{simple}       ? () : qw(iv mo kc kx kj ki kiv kq)),

@@ -229,7 +229,7 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
         *factor = {join.table_of(relids), reinterpret_cast<Expr*>(conjunct)};
         if (factor->table < 0 && !bms_is_empty(relids))
             return join.merge(relids, "a FILTER is a condition over several tables");
-        if (!is_total(conjunct)) return refuse_partial("a FILTER", conjunct);
+        if (!is_pure(conjunct)) return refuse_impure("a FILTER", conjunct);
         if (factor->table < 0 && !IsA(conjunct, Const)) return "a FILTER has no column";
         if (const Refusal refusal = refuse_inner_side(join, factor->table, conjunct)) return refusal;
         shape->conditions = lappend(shape->conditions, factor);
@@ -286,11 +286,10 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     group->table = join.table_of(relids);
     if (bms_is_empty(relids)) return "a grouping expression has no column";
     if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
-    if (!is_total(expression)) return refuse_partial("a grouping expression", expression);
+    if (!is_pure(expression)) return refuse_impure("a grouping expression", expression);
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
-    if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
-        group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)
-        return "a grouping column has a type in which equal values may differ, or are not known not to";
+    if (!key_type(exprType(expression), exprCollation(expression), &group->type) || group->type.kind == KeyKind::real)
+        return "a grouping column is a float, or has a type without a hash function";
     return nullptr;
 }
 

@@ -172,7 +172,7 @@ bool take_apart(Node* expression, Arithmetic* arithmetic) {
 
 bool is_arithmetic(Node* expression) {
     Arithmetic parts;
-    if (is_total(expression)) return true;
+    if (is_pure(expression)) return true;
     return take_apart(expression, &parts) && is_arithmetic(parts.left) && (!parts.right || is_arithmetic(parts.right));
 }
 

@@ -20,10 +20,10 @@ struct Arithmetic {
 };
 
 // Tells whether the expression is such arithmetic at its top, over integers, floats or numerics that PostgreSQL's own
-// operators combine; its operands may be arithmetic again, or anything that is_total.
+// operators combine; its operands may be arithmetic again, or anything that is_pure.
 bool take_apart(Node* expression, Arithmetic* arithmetic);
 
-// Tells whether all of the expression is arithmetic over what is_total.
+// Tells whether all of the expression is arithmetic over what is_pure.
 bool is_arithmetic(Node* expression);
 
 // Says in a stored plan how a column is computed from columns before it.

@@ -14,17 +14,22 @@ enum class Reading : uint8_t {
     number,     // float4, float8
     decimal,    // numeric
     dictionary, // the number of its value in a dictionary
+    form,       // likewise, of a group whose equal values may look different: they are not to
     derived,    // computed from columns before it
 };
 constexpr Reading last_of(Reading) {
     return Reading::derived;
 }
 
+// From this position on a row has the values of expressions that may raise an error: the scan does not give them, they
+// are computed from what it gives.
+constexpr int computed_from = 1 << 16;
+
 // How one column of a table's batches is read from a row of its scan.
 struct ColumnReading {
     Reading reading;
     int position;   // in the row, from 0; −1 for derived columns
-    int dictionary; // for Reading::dictionary
+    int dictionary; // for Reading::dictionary and form; −1 for others
     Oid type;
     DerivedColumn derived = {Operation::cast, -1, -1};
 
@@ -93,14 +98,15 @@ constexpr double waiting_share = 0.25;
 // Holds a plan with what the planner asks to know of it.
 struct PlannedJoin {
     FactorizedPlan plan;
-    std::vector<int> tables;    // of the join's shape, by table of the plan; −1 for a bag
-    std::vector<int> scans;     // the tables of the plan whose own scans these are
-    std::vector<List*> columns; // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
-    double cost = 0;            // beyond that of the scans
-    double memory = 0;          // in bytes
-    double width = 1;           // the fractional hypertree width of the inner joins; 1: acyclic
-    std::string description;    // the join tree, for people
-    std::string shared_scans;   // which tables are read by the scan of another, for people; empty: none
+    std::vector<int> tables;     // of the join's shape, by table of the plan; −1 for a bag
+    std::vector<int> scans;      // the tables of the plan whose own scans these are
+    std::vector<List*> columns;  // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
+    std::vector<List*> computed; // likewise: those (Expr*) that are computed from columns of the scan
+    double cost = 0;             // beyond that of the scans
+    double memory = 0;           // in bytes
+    double width = 1;            // the fractional hypertree width of the inner joins; 1: acyclic
+    std::string description;     // the join tree, for people
+    std::string shared_scans;    // which tables are read by the scan of another, for people; empty: none
 };
 
 // Orders the tables into a tree, gives every aggregate its queries, and estimates the cost; groups: about how many the

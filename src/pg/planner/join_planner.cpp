@@ -5,9 +5,11 @@
 namespace btml::pg::planner {
 
 // The table from which the group's value can be read when `root` is the root: the root itself where it has the column
-// or an attribute that must equal it.
+// or an attribute that must equal it, and so looks the same.
 int JoinPlanner::group_table(const GroupShape& group, int root) const {
-    if (group.table == root || join_.tables[group.table].join != StreamedJoin::inner) return group.table;
+    if (group.table == root || group.type.kind == KeyKind::generic ||
+        join_.tables[group.table].join != StreamedJoin::inner)
+        return group.table;
     for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
         if (same_expression(key->expression, group.expression) && join_.key(root, key->attribute)) return root;
     return group.table;
@@ -117,6 +119,7 @@ void JoinPlanner::find_tree() {
     places_.assign(nodes, 0);
     place(root);
     planned_.columns.assign(nodes, NIL);
+    planned_.computed.assign(nodes, NIL);
     planned_.plan.readings.resize(nodes);
     planned_.plan.streamed.tables.resize(nodes);
     attribute_dictionaries_.assign(list_length(join_.attributes), -1);
@@ -188,8 +191,10 @@ void JoinPlanner::add_group(const GroupShape& group, int number) {
     int dictionary = -1, column = -1;
     if (from == group.table) {
         dictionary = needs_dictionary(group.type) ? this->dictionary(group.type) : -1;
-        column =
-            add_column(place, group.expression, dictionary < 0 ? Reading::integer : Reading::dictionary, dictionary);
+        const Reading reading = dictionary < 0                        ? Reading::integer
+                                : group.type.kind == KeyKind::generic ? Reading::form
+                                                                      : Reading::dictionary;
+        column = add_column(place, group.expression, reading, dictionary);
     } else
         for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
             if (same_expression(key->expression, group.expression) && join_.key(from, key->attribute)) {

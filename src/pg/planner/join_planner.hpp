@@ -76,6 +76,8 @@ class JoinPlanner {
     int add_column(int place, const ColumnReading& column);
     int add_column(int place, Expr* expression, Reading reading, int dictionary);
     int add_expression(int place, Expr* expression);
+    int add_computed(int place, Expr* expression);
+    Expr* expression_at(int place, int position) const;
     int add_arithmetic(int place, Expr* expression);
     int add_factor_column(int place, const Factor& factor, bool value_matters);
     int add_value_column(int place, const Factor& factor, CellKind cell);

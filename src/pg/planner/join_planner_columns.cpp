@@ -1,6 +1,10 @@
 #include "pg/planner/factor_type.hpp"
 #include "pg/planner/join_planner.hpp"
 
+extern "C" {
+#include "optimizer/optimizer.h"
+}
+
 namespace btml::pg::planner {
 
 namespace {
@@ -60,18 +64,33 @@ int JoinPlanner::add_arithmetic(int place, Expr* expression) {
     return add_column(place, {Reading::derived, -1, -1, base_type(expression), {parts.operation, left, right}});
 }
 
-// Returns the expression's position in the rows of the table's scan.
-int JoinPlanner::add_expression(int place, Expr* expression) {
-    List*& expressions = planned_.columns[place];
-    int position = 0;
-    while (position < list_length(expressions) &&
-           !same_expression(items<const Expr>(expressions)[position], expression))
-        position++;
-    if (position == list_length(expressions)) {
+// Returns the place of an expression in a list, to whose end it is added where it is not there.
+static int place_in_list(List*& expressions, Expr* expression) {
+    int place = 0;
+    while (place < list_length(expressions) && !same_expression(items<const Expr>(expressions)[place], expression))
+        place++;
+    if (place == list_length(expressions)) {
         List* const grown = pg_call([=, all = expressions] { return lappend(all, expression); });
         expressions = grown;
     }
-    return position;
+    return place;
+}
+
+// Returns the expression's position in the rows of the table's scan, which gives what raises no error.
+int JoinPlanner::add_expression(int place, Expr* expression) {
+    const bool is_given = pg_call([=] { return is_total(reinterpret_cast<Node*>(expression)); });
+    return is_given ? place_in_list(planned_.columns[place], expression) : add_computed(place, expression);
+}
+
+int JoinPlanner::add_computed(int place, Expr* expression) {
+    List* const columns = pg_call([=] { return pull_var_clause(reinterpret_cast<Node*>(expression), 0); });
+    for (Expr* const column : items<Expr>(columns)) place_in_list(planned_.columns[place], column);
+    return computed_from + place_in_list(planned_.computed[place], expression);
+}
+
+Expr* JoinPlanner::expression_at(int place, int position) const {
+    return position < computed_from ? items<Expr>(planned_.columns[place])[position]
+                                    : items<Expr>(planned_.computed[place])[position - computed_from];
 }
 
 int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int dictionary) {

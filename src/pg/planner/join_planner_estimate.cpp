@@ -83,13 +83,23 @@ static double width_of(PlannerInfo* root, Expr* expression) {
     });
 }
 
+// Returns what evaluating the expressions costs for a row.
+static double cost_of(List* expressions) {
+    if (!expressions) return 0;
+    return pg_call([=] {
+        QualCost cost;
+        cost_qual_eval(&cost, expressions, nullptr);
+        return cost.per_tuple;
+    });
+}
+
 // Expects the values of the column that has the most bytes of them to be those of the others, too.
 double JoinPlanner::estimate_dictionary(int number) const {
     double bytes = 0;
     for (size_t place = 0; place < planned_.tables.size(); place++)
         for (const ColumnReading& column : planned_.plan.readings[place]) {
             if (column.dictionary != number) continue;
-            Expr* const expression = items<Expr>(planned_.columns[place])[column.position];
+            Expr* const expression = expression_at(static_cast<int>(place), column.position);
             const double values = estimate_distinct({expression}, join_.tables[planned_.tables[place]].relation->rows);
             bytes = std::max(bytes, values * (width_of(join_.root, expression) + KeyDictionary::entry_bytes));
         }
@@ -139,6 +149,7 @@ void JoinPlanner::estimate() {
         planned_.cost +=
             rows * ((is_bag(place) ? 0.5 * cpu_operator_cost : cpu_tuple_cost) + cpu_operator_cost * children);
         planned_.cost += rows * matches_of_row(place) * cpu_operator_cost * (1 + sums);
+        planned_.cost += rows * cost_of(planned_.computed[place]);
         const double keys = place == root() ? groups_ : estimate_keys(place);
         planned_.memory += Message::max_bytes(MessageLayout(planned_.plan.streamed, place).words, keys, rows);
         if (table(place).held) planned_.memory += rows * static_cast<double>(RowBatch::row_bytes(table(place).columns));

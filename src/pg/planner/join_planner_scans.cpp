@@ -85,17 +85,25 @@ int JoinPlanner::scan_owner(int place, const std::vector<int>& owners) const {
 bool JoinPlanner::read_from(int owner, int place, const std::vector<int>& owners) {
     const auto readings = planned_.plan.readings[place];
     List* const columns = pg_call([&, this] { return list_copy(planned_.columns[owner]); });
+    List* const computed = pg_call([&, this] { return list_copy(planned_.computed[owner]); });
     const auto relid = [&](int of) { return join_.tables[planned_.tables[of]].relation->relid; };
-    std::vector<int> positions;
-    for (Expr* const expression : items<Expr>(planned_.columns[place])) {
-        Expr* const same = pg_call([&] { return moved(expression, relid(place), relid(owner)); });
-        positions.push_back(add_expression(owner, same));
-    }
+    const auto position_in_owner = [&](Expr* expression) {
+        return add_expression(owner, pg_call([&] { return moved(expression, relid(place), relid(owner)); }));
+    };
+    std::vector<int> of_columns, of_computed;
+    for (Expr* const expression : items<Expr>(planned_.columns[place]))
+        of_columns.push_back(position_in_owner(expression));
+    for (Expr* const expression : items<Expr>(planned_.computed[place]))
+        of_computed.push_back(position_in_owner(expression));
     for (ColumnReading& reading : planned_.plan.readings[place])
-        if (reading.position >= 0) reading.position = positions[reading.position];
+        if (reading.position >= computed_from)
+            reading.position = of_computed[reading.position - computed_from];
+        else if (reading.position >= 0)
+            reading.position = of_columns[reading.position];
     if (waiting_bytes(owners) <= waiting_share * message_memory()) return true;
     planned_.plan.readings[place] = readings;
     planned_.columns[owner] = columns;
+    planned_.computed[owner] = computed;
     return false;
 }
 

@@ -189,7 +189,7 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
                 Attribute** attribute) {
     const Oid type = exprType(as_node(expression));
     KeyType key;
-    if (!is_total(as_node(expression))) return refuse_partial("a join key", as_node(expression));
+    if (!is_pure(as_node(expression))) return refuse_impure("a join key", as_node(expression));
     if (type_is_collatable(type) && !OidIsValid(collation)) return "a join key has no collation";
     if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
         return "a join key has a nondeterministic collation";

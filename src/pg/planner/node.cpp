@@ -159,25 +159,26 @@ Datum variance(const AggregateOutput& output, const StreamedCell& sum, const Str
 class Execution {
   public:
     // The scans, as the plan numbers them, live as long as this; so does `memory`, in which everything of PostgreSQL's
-    // is allocated. Throws corrupt_model for bytes that are no plan, wrong_type for keys of a type that cannot be
-    // hashed, and PgError.
-    Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory)
+    // is allocated. computed: lists of Expr*, by scan, over its rows. Throws corrupt_model for bytes that are no plan,
+    // wrong_type for keys of a type that cannot be hashed, and PgError.
+    Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, const List* computed,
+              MemoryContext memory)
         : context_("factorized aggregate", false, max_bytes()), memory_(memory), plan_(decoded(plan)) {
         const MemoryContext before = MemoryContextSwitchTo(memory_);
         for (const KeyType& type : plan_.dictionaries)
             dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
         const MemoryContext scratch = pg_call(
             [=] { return AllocSetContextCreate(memory, "btml factorized aggregate's rows", ALLOCSET_DEFAULT_SIZES); });
-        for (PlanState* const scan : scans)
-            scans_.push_back(std::make_unique<SharedScan>(scan, scratch, context_.memory(),
+        for (size_t scan = 0; scan < scans.size(); scan++)
+            scans_.push_back(std::make_unique<SharedScan>(scans[scan], items<List>(computed)[static_cast<int>(scan)],
+                                                          scratch, context_.memory(),
                                                           static_cast<uint64_t>(waiting_share * message_memory())));
         std::vector<RowSource*> sources(plan_.readings.size(), nullptr);
         for (size_t t = 0; t < plan_.readings.size(); t++) {
             if (plan_.streamed.is_bag(static_cast<int>(t))) continue;
             std::vector<KeyDictionary*> dictionaries;
             for (const ColumnReading& column : plan_.readings[t])
-                dictionaries.push_back(column.reading == Reading::dictionary ? dictionaries_[column.dictionary].get()
-                                                                             : nullptr);
+                dictionaries.push_back(column.dictionary >= 0 ? dictionaries_[column.dictionary].get() : nullptr);
             SharedScan& scan = *scans_.at(static_cast<size_t>(plan_.scans.at(t)));
             sources_.push_back(
                 std::make_unique<ScanSource>(scan, plan_.readings[t], dictionaries, plan_.streamed.tables[t].columns));
@@ -275,9 +276,12 @@ class Execution {
         *null = aggregate_->group_is_null(row, group.position);
         if (*null) return;
         const int64_t word = aggregate_->group_value(row, group.position);
-        *value = group.reading == Reading::dictionary
-                     ? dictionaries_[group.dictionary]->value(static_cast<Key>(word), group.type)
-                     : word_datum(word, group.type);
+        if (group.dictionary < 0)
+            *value = word_datum(word, group.type);
+        else if (plan_.dictionaries[group.dictionary].kind == KeyKind::generic)
+            *value = dictionaries_[group.dictionary]->generic_value(static_cast<Key>(word));
+        else
+            *value = dictionaries_[group.dictionary]->value(static_cast<Key>(word), group.type);
     }
     void aggregate(uint64_t row, const AggregateOutput& output, Datum* value, bool* null) {
         const StreamedCell cell = sum_of(row, output.terms);
@@ -375,7 +379,9 @@ void compute(NodeState* state) {
         std::vector<PlanState*> scans;
         const int count = list_length(plan_of(state)->custom_plans) - 1;
         for (int i = 0; i < count; i++) scans.push_back(items<PlanState>(state->scan.custom_ps)[i]);
-        state->execution = new Execution(plan_bytes(plan_of(state)), scans, state->memory);
+        state->execution =
+            new Execution(plan_bytes(plan_of(state)), scans,
+                          static_cast<const List*>(lfourth(plan_of(state)->custom_private)), state->memory);
         state->reason = state->execution->run();
     });
     state->next_row = 0;
@@ -516,8 +522,8 @@ Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* targets,
     scan->flags = path->flags;
     scan->custom_plans = plans;
     scan->custom_scan_tlist = static_cast<List*>(linitial(path->custom_private));
-    scan->custom_private =
-        list_make3(lthird(path->custom_private), lfourth(path->custom_private), list_nth(path->custom_private, 4));
+    scan->custom_private = list_make4(lthird(path->custom_private), lfourth(path->custom_private),
+                                      list_nth(path->custom_private, 4), list_nth(path->custom_private, 5));
     scan->methods = &scan_methods;
     return &scan->scan.plan;
 }

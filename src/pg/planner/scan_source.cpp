@@ -21,11 +21,31 @@ void ScanSource::next(RowBatch& batch) {
                    readings_[readings_[i].derived.left].type);
 }
 
-void SharedScan::read_value(const TupleTableSlot* slot, const Target& to, uint32_t row) {
+SharedScan::SharedScan(PlanState* scan, List* computed, MemoryContext scratch, MemoryBudget& memory, uint64_t max_kept)
+    : scan_(scan), values_(list_length(computed)), scratch_(scratch), memory_(memory), max_kept_(max_kept) {
+    if (!computed) return;
+    expressions_ = pg_call([] { return CreateStandaloneExprContext(); });
+    computed_ = pg_call([=] { return ExecInitExprList(computed, nullptr); });
+}
+
+void SharedScan::compute(TupleTableSlot* slot) {
+    NullableDatum* value = values_.data();
+    computing_ = true;
+    if (expressions_) expressions_->ecxt_outertuple = slot;
+    for (ExprState* const expression : items<ExprState>(computed_)) {
+        value->value = ExecEvalExpr(expression, expressions_, &value->isnull);
+        value++;
+    }
+    computing_ = false;
+}
+
+void SharedScan::read_value(const TupleTableSlot* slot, const Target& to, uint32_t row) const {
     const ColumnReading& reading = *to.reading;
     const RowBatch::Column& column = to.column;
-    const Datum value = slot->tts_values[reading.position];
-    column.nulls[row] = slot->tts_isnull[reading.position];
+    const bool is_computed = reading.position >= computed_from;
+    const NullableDatum* const computed = is_computed ? &values_[reading.position - computed_from] : nullptr;
+    const Datum value = is_computed ? computed->value : slot->tts_values[reading.position];
+    column.nulls[row] = is_computed ? computed->isnull : slot->tts_isnull[reading.position];
     if (column.nulls[row]) {
         column.words[row] = 0;
         return;
@@ -51,13 +71,19 @@ void SharedScan::read_value(const TupleTableSlot* slot, const Target& to, uint32
     case Reading::dictionary:
         column.words[row] = to.dictionary->number(value, reading.type);
         break;
+    case Reading::form: {
+        const Key key = to.dictionary->number(value, reading.type);
+        if (!to.dictionary->looks_like(key, value)) throw CannotDecide{"equal values of a group that look different"};
+        column.words[row] = key;
+        break;
+    }
     case Reading::derived:
         break;
     }
 }
 
 bool SharedScan::read_row(const TupleTableSlot* slot, const std::vector<Target>& targets, uint32_t row,
-                          std::exception_ptr* failure) {
+                          std::exception_ptr* failure) const {
     try {
         for (const Target& to : targets) read_value(slot, to, row);
         return true;
@@ -77,11 +103,18 @@ void SharedScan::fill(const std::vector<Target>& targets, uint32_t* rows, std::e
         }
         slot_getallattrs(slot);
         const MemoryContext before = MemoryContextSwitchTo(scratch_);
+        compute(slot);
         done_ = !read_row(slot, targets, *rows, failure);
         MemoryContextSwitchTo(before);
         MemoryContextReset(scratch_);
         (*rows)++;
     }
+}
+
+// Tells whether an error is about values, and no request to cancel or a fault of the server.
+static bool is_of_values(const ErrorData* error) {
+    const int kind = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+    return kind != ERRCODE_OPERATOR_INTERVENTION && kind != ERRCODE_SYSTEM_ERROR && kind != ERRCODE_INTERNAL_ERROR;
 }
 
 int SharedScan::kept_column(const ColumnReading& reading) const {
@@ -137,7 +170,13 @@ void SharedScan::read(ScanSource* reader, RowBatch& batch) {
         targets.push_back({&reading, reader->dictionaries_[i], batch.column(static_cast<int>(i))});
     }
     std::exception_ptr failure;
-    pg_call([&, this, failed = &failure] { fill(targets, &batch.rows, failed); });
+    try {
+        pg_call([&, this, failed = &failure] { fill(targets, &batch.rows, failed); });
+    } catch (const PgError& error) {
+        if (!computing_ || !is_of_values(error.data)) throw;
+        pg_call([&] { FreeErrorData(error.data); });
+        throw CannotDecide{"an expression that raises an error for a row, which the join may leave out"};
+    }
     if (failure) std::rethrow_exception(failure);
     if (!keeps_) return;
     kept_.back()->rows = batch.rows;

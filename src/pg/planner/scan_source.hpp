@@ -14,9 +14,9 @@ class ScanSource;
 
 class SharedScan {
   public:
-    // max_kept: bytes of rows that may be kept; where there are more, the scan is repeated.
-    SharedScan(PlanState* scan, MemoryContext scratch, MemoryBudget& memory, uint64_t max_kept)
-        : scan_(scan), scratch_(scratch), memory_(memory), max_kept_(max_kept) {}
+    // computed: expressions (Expr*) over the scan's rows, whose values follow those of a row. max_kept: bytes of rows
+    // that may be kept; where there are more, the scan is repeated. Allocates in the current memory context.
+    SharedScan(PlanState* scan, List* computed, MemoryContext scratch, MemoryBudget& memory, uint64_t max_kept);
 
     // Tables are read one after the other, each to its end, and each once.
     void add(ScanSource* reader) { waiting_.push_back(reader); }
@@ -38,11 +38,16 @@ class SharedScan {
     void show_kept(const ScanSource* reader, const relational::RowBatch& kept, relational::RowBatch& batch) const;
     void read(ScanSource* reader, relational::RowBatch& batch);
     void fill(const std::vector<Target>& targets, uint32_t* rows, std::exception_ptr* failure);
-    static void read_value(const TupleTableSlot* slot, const Target& to, uint32_t row);
-    static bool read_row(const TupleTableSlot* slot, const std::vector<Target>& targets, uint32_t row,
-                         std::exception_ptr* failure);
+    void compute(TupleTableSlot* slot);
+    void read_value(const TupleTableSlot* slot, const Target& to, uint32_t row) const;
+    bool read_row(const TupleTableSlot* slot, const std::vector<Target>& targets, uint32_t row,
+                  std::exception_ptr* failure) const;
 
     PlanState* scan_;
+    List* computed_ = NIL; // of ExprState*
+    ExprContext* expressions_ = nullptr;
+    std::vector<NullableDatum> values_; // of the row at hand, by expression
+    bool computing_ = false;
     MemoryContext scratch_; // is emptied after each row, whose values may be large
     MemoryBudget& memory_;
     const uint64_t max_kept_;

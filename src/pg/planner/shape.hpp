@@ -162,11 +162,16 @@ bool is_widening_cast(const FuncExpr* call);
 // raise an error for any row: it is evaluated for rows that the join leaves out, too.
 bool is_total(Node* expression);
 
+// Tells whether the expression, over columns of one relation, gives the same value whenever it is evaluated, and leaves
+// nothing behind where it raises an error: for a row that the join leaves out the run ends with CannotDecide. What is
+// total is pure.
+bool is_pure(Node* expression);
+
 // Returns the innermost part for which it does not hold, of an expression for which it does not.
 Node* innermost_without(bool (*holds)(Node*), Node* expression);
 
-// Says of an expression that is_total does not hold for what in it may raise an error. whose: "the argument of sum".
-Refusal refuse_partial(const char* whose, Node* expression);
+// Says of an expression that is_pure does not hold for what in it is not known. whose: "the argument of sum".
+Refusal refuse_impure(const char* whose, Node* expression);
 // Says it of this part of it.
 Refusal refuse_part(const char* whose, Node* part);
 

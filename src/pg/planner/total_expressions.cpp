@@ -3,7 +3,10 @@
 #include <algorithm>
 
 extern "C" {
+#include "catalog/pg_language_d.h"
 #include "catalog/pg_namespace_d.h"
+#include "catalog/pg_proc.h"
+#include "utils/syscache.h"
 }
 
 namespace btml::pg::planner {
@@ -65,10 +68,46 @@ bool is_total_function(const FuncExpr* call) {
                        [&](const auto& known) { return known.second == type && strcmp(known.first, name) == 0; });
 }
 
-bool all_total(const List* expressions) {
-    for (Node* const expression : items<Node>(expressions))
-        if (!is_total(expression)) return false;
+// Types whose values are made and read by code that looks nothing up.
+constexpr Oid plain_types[] = {BOOLOID,    INT2OID,      INT4OID,        INT8OID,   FLOAT4OID,   FLOAT8OID,
+                               NUMERICOID, TEXTOID,      VARCHAROID,     BPCHAROID, BYTEAOID,    DATEOID,
+                               TIMEOID,    TIMESTAMPOID, TIMESTAMPTZOID, TIMETZOID, INTERVALOID, UUIDOID};
+
+bool is_plain(Oid type) {
+    return std::find(std::begin(plain_types), std::end(plain_types), getBaseType(type)) != std::end(plain_types);
+}
+
+bool all_plain(const List* expressions) {
+    for (const Node* const expression : items<const Node>(expressions))
+        if (!is_plain(exprType(expression))) return false;
     return true;
+}
+
+// PostgreSQL's functions whose value depends on settings and on the time of the transaction alone.
+constexpr const char* stable_functions[] = {"age",     "concat",   "concat_ws", "date",    "date_part",   "date_trunc",
+                                            "extract", "interval", "now",       "time",    "timestamp",   "timestamptz",
+                                            "timetz",  "timezone", "to_char",   "to_date", "to_timestamp"};
+
+// Whether the function is PostgreSQL's own and written in C, and has plain types and no memory of other calls. All that
+// it leaves behind where it raises an error is memory of the current context.
+bool is_pure_function(Oid function, Oid result, const List* arguments, bool takes_stable) {
+    if (!is_builtin(function) || !is_plain(result) || !all_plain(arguments)) return false;
+    const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple)) return false;
+    const auto* const row = as<FormData_pg_proc>(GETSTRUCT(tuple));
+    const char* const name = NameStr(row->proname);
+    takes_stable = takes_stable || std::any_of(std::begin(stable_functions), std::end(stable_functions),
+                                               [&](const char* known) { return strcmp(known, name) == 0; });
+    const bool is_pure =
+        row->prolang == INTERNALlanguageId && !row->proretset && row->prokind == PROKIND_FUNCTION &&
+        (row->provolatile == PROVOLATILE_IMMUTABLE || (takes_stable && row->provolatile == PROVOLATILE_STABLE));
+    ReleaseSysCache(tuple);
+    return is_pure;
+}
+
+// Operators over plain types depend on settings at most.
+bool is_pure_operator(Oid op, const List* arguments) {
+    return is_pure_function(get_opcode(op), get_op_rettype(op), arguments, true);
 }
 
 // Says what is to hold, and has the part for which it does not.
@@ -126,7 +165,7 @@ const char* name_of_call(const Node* part) {
 
 const char* name_of(Node* part) {
     if (const char* const call = name_of_call(part)) return call;
-    const Node* const inner = innermost_without(is_total, part);
+    const Node* const inner = innermost_without(is_pure, part);
     const char* const call = inner == part ? nullptr : name_of_call(inner);
     const char* const around = IsA(part, CoalesceExpr) ? "COALESCE"
                                : IsA(part, CaseExpr)   ? "CASE"
@@ -136,13 +175,6 @@ const char* name_of(Node* part) {
 
 bool may_raise(const Node* part) {
     return !IsA(part, Var) && !IsA(part, Param) && !IsA(part, SubPlan) && !IsA(part, AlternativeSubPlan);
-}
-
-bool is_total_case(const CaseExpr* expression) {
-    if (!is_total(as_node(expression->arg))) return false;
-    for (const CaseWhen* const when : items<const CaseWhen>(expression->args))
-        if (!is_total(as_node(when->expr)) || !is_total(as_node(when->result))) return false;
-    return is_total(as_node(expression->defresult));
 }
 
 } // namespace
@@ -161,8 +193,8 @@ Node* innermost_without(bool (*holds)(Node*), Node* expression) {
     return search.second;
 }
 
-Refusal refuse_partial(const char* whose, Node* expression) {
-    return refuse_part(whose, innermost_without(is_total, expression));
+Refusal refuse_impure(const char* whose, Node* expression) {
+    return refuse_part(whose, innermost_without(is_pure, expression));
 }
 
 Refusal refuse_part(const char* whose, Node* part) {
@@ -170,8 +202,45 @@ Refusal refuse_part(const char* whose, Node* part) {
                     may_raise(part) ? ", which may raise an error" : "");
 }
 
-bool is_total(Node* expression) {
+// What is asked of the parts of an expression: that they raise no error, or that an error leaves nothing behind.
+enum class Demand : uint8_t { total, pure };
+
+static bool meets(Demand demand, Node* expression);
+
+static bool all_meet(Demand demand, const List* expressions) {
+    for (Node* const expression : items<Node>(expressions))
+        if (!meets(demand, expression)) return false;
+    return true;
+}
+
+static bool function_meets(Demand demand, const FuncExpr* call) {
+    return is_widening_cast(call) || is_total_function(call) ||
+           (demand == Demand::pure && !call->funcvariadic &&
+            is_pure_function(call->funcid, call->funcresulttype, call->args, false));
+}
+
+static bool operator_meets(Demand demand, const OpExpr* call) {
+    return is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid, call->args) ||
+           (demand == Demand::pure && is_pure_operator(call->opno, call->args));
+}
+
+static bool list_operator_meets(Demand demand, const ScalarArrayOpExpr* call) {
+    const List* const value = list_make1(linitial(call->args));
+    return IsA(lsecond(call->args), Const) &&
+           (is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid, value) ||
+            (demand == Demand::pure && is_pure_operator(call->opno, value)));
+}
+
+static bool case_meets(Demand demand, const CaseExpr* expression) {
+    if (!meets(demand, as_node(expression->arg))) return false;
+    for (const CaseWhen* const when : items<const CaseWhen>(expression->args))
+        if (!meets(demand, as_node(when->expr)) || !meets(demand, as_node(when->result))) return false;
+    return meets(demand, as_node(expression->defresult));
+}
+
+static bool meets(Demand demand, Node* expression) {
     if (!expression) return true;
+    const bool is_pure = demand == Demand::pure;
     switch (nodeTag(expression)) {
     case T_Var:
         return as<Var>(expression)->varlevelsup == 0 && as<Var>(expression)->varattno > 0;
@@ -179,40 +248,46 @@ bool is_total(Node* expression) {
     case T_CaseTestExpr:
         return true;
     case T_RelabelType:
-        return is_total(as_node(as<RelabelType>(expression)->arg));
+        return meets(demand, as_node(as<RelabelType>(expression)->arg));
     case T_FuncExpr:
-        return (is_widening_cast(as<FuncExpr>(expression)) || is_total_function(as<FuncExpr>(expression))) &&
-               all_total(as<FuncExpr>(expression)->args);
+        return function_meets(demand, as<FuncExpr>(expression)) && all_meet(demand, as<FuncExpr>(expression)->args);
     case T_SQLValueFunction:
         return as<SQLValueFunction>(expression)->op <= SVFOP_LOCALTIMESTAMP_N; // the time that the transaction began
     case T_OpExpr:
     case T_DistinctExpr:
-    case T_NullIfExpr: {
-        const auto* const call = as<OpExpr>(expression);
-        return is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid, call->args) &&
-               all_total(call->args);
-    }
-    case T_ScalarArrayOpExpr: {
-        const auto* const call = as<ScalarArrayOpExpr>(expression);
-        auto* const list = static_cast<Node*>(lsecond(call->args));
-        return IsA(list, Const) &&
-               is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid,
-                                   list_make1(linitial(call->args))) &&
-               is_total(static_cast<Node*>(linitial(call->args)));
-    }
+    case T_NullIfExpr:
+        return operator_meets(demand, as<OpExpr>(expression)) && all_meet(demand, as<OpExpr>(expression)->args);
+    case T_ScalarArrayOpExpr:
+        return list_operator_meets(demand, as<ScalarArrayOpExpr>(expression)) &&
+               meets(demand, static_cast<Node*>(linitial(as<ScalarArrayOpExpr>(expression)->args)));
     case T_BoolExpr:
-        return all_total(as<BoolExpr>(expression)->args);
+        return all_meet(demand, as<BoolExpr>(expression)->args);
     case T_NullTest:
-        return !as<NullTest>(expression)->argisrow && is_total(as_node(as<NullTest>(expression)->arg));
+        return !as<NullTest>(expression)->argisrow && meets(demand, as_node(as<NullTest>(expression)->arg));
     case T_BooleanTest:
-        return is_total(as_node(as<BooleanTest>(expression)->arg));
+        return meets(demand, as_node(as<BooleanTest>(expression)->arg));
     case T_CaseExpr:
-        return is_total_case(as<CaseExpr>(expression));
+        return case_meets(demand, as<CaseExpr>(expression));
     case T_CoalesceExpr:
-        return all_total(as<CoalesceExpr>(expression)->args);
+        return all_meet(demand, as<CoalesceExpr>(expression)->args);
+    case T_MinMaxExpr:
+        return is_pure && is_plain(as<MinMaxExpr>(expression)->minmaxtype) &&
+               all_meet(demand, as<MinMaxExpr>(expression)->args);
+    case T_CoerceViaIO:
+        return is_pure && is_plain(as<CoerceViaIO>(expression)->resulttype) &&
+               is_plain(exprType(as_node(as<CoerceViaIO>(expression)->arg))) &&
+               meets(demand, as_node(as<CoerceViaIO>(expression)->arg));
     default:
         return false;
     }
+}
+
+bool is_total(Node* expression) {
+    return meets(Demand::total, expression);
+}
+
+bool is_pure(Node* expression) {
+    return meets(Demand::pure, expression);
 }
 
 } // namespace btml::pg::planner

@@ -2,10 +2,6 @@
 
 #include "core/relational/queries/sketch_hash.hpp"
 
-extern "C" {
-#include "utils/datum.h"
-}
-
 namespace btml::pg {
 
 using relational::Key;

@@ -7,6 +7,10 @@
 #include "pg/source/analysis.hpp"
 #include "pg/values/values.hpp"
 
+extern "C" {
+#include "utils/datum.h"
+}
+
 namespace btml::pg {
 
 // Distinct values of one type, as Datums.
@@ -18,6 +22,11 @@ class DatumDictionary {
     // Inside pg_call only: may ereport.
     uint32_t number(Datum value);
     const Buffer<Datum>& values() const { return values_; }
+    // Inside pg_call only: tells whether the value looks like the one of that number, to which it is equal, as 1.0 does
+    // not look like 1.00.
+    bool looks_like(uint32_t number, Datum value) const {
+        return datum_image_eq(values_[number], value, type_->typbyval, type_->typlen);
+    }
     // Inside pg_call only: the type's own hash, of 64 bits where it has one.
     uint64_t hash(Datum value) const;
 
@@ -49,6 +58,8 @@ class KeyDictionary {
     Datum value(relational::Key key, Oid type) const;
     // The value of a key of kind generic, which lasts as long as the dictionary.
     Datum generic_value(relational::Key key) const { return generic_->values()[key]; }
+    // Inside pg_call only: whether a value of kind generic looks like the one of this key, to which it is equal.
+    bool looks_like(relational::Key key, Datum value) const { return generic_->looks_like(key, value); }
     // The label of a key, of a dictionary of labels. It lasts until the next call.
     std::string_view label(relational::Key key) const;
     // A hash of each key's value, by key: of an enum's label, not of its number.
