@@ -1,4 +1,4 @@
-// A block of rows of a design, with what they add to sums.
+// Reads a design in blocks of rows, and adds what they are worth to sums.
 #pragma once
 
 #include "core/algebra/dense.hpp"
@@ -24,7 +24,7 @@ inline void subtract_products(const double* weighted, const double* values, size
         }
 }
 
-// Rows of a design, with what they are worth at the coefficients at hand.
+// Holds a block of rows of a design, and what each of them is worth at the coefficients at hand.
 class RowBlock {
   public:
     RowBlock(const Design& design, MemoryBudget& budget)

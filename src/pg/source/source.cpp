@@ -510,7 +510,7 @@ class Reading {
     std::vector<relational::Table> tables_;
     std::vector<relational::LeftJoin> left_joins_;
     std::vector<relational::ColumnRef> places_, total_places_;
-    std::vector<std::vector<relational::ColumnRef>> elements_; // by request, as far as it has vectors
+    std::vector<std::vector<relational::ColumnRef>> elements_; // by request; empty where it is no vector
     std::deque<PendingVector> vectors_;                        // which sinks point into
     std::vector<std::unique_ptr<KeyDictionary>> group_values_;
     std::vector<std::unique_ptr<KeptRows>> kept_;
