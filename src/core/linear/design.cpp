@@ -12,15 +12,15 @@ namespace {
 // Sums over the numbers of training rows that are not NULL.
 struct NumberSums {
     double weight = 0, sum = 0, squares = 0; // of distances to some place
-    double least = HUGE_VAL, most = -HUGE_VAL;
+    double min = HUGE_VAL, max = -HUGE_VAL;
     uint64_t missing = 0;
 
     void operator+=(const NumberSums& other) {
         weight += other.weight;
         sum += other.sum;
         squares += other.squares;
-        least = std::min(least, other.least);
-        most = std::max(most, other.most);
+        min = std::min(min, other.min);
+        max = std::max(max, other.max);
         missing += other.missing;
     }
 };
@@ -43,8 +43,8 @@ NumberSums sums_of(const FeatureColumn& column, RowIds ids, uint64_t rows, doubl
         sums.weight += weight;
         sums.sum += weight * off;
         sums.squares += weight * off * off;
-        sums.least = std::min(sums.least, number);
-        sums.most = std::max(sums.most, number);
+        sums.min = std::min(sums.min, number);
+        sums.max = std::max(sums.max, number);
     });
     for (const NumberSums& part : std::span(parts).subspan(1)) parts[0] += part;
     return parts[0];
@@ -108,8 +108,8 @@ void Design::find_number(size_t feature, Column& number, Column& missing, RunCon
     missing.state = first.missing == count_ ? ColumnState::constant : ColumnState::kept;
     number.state = ColumnState::constant;
     if (first.missing == count_) return;
-    number.mean = first.least;
-    if (first.least == first.most) return;
+    number.mean = first.min;
+    if (first.min == first.max) return;
     const double mean = first.sum / first.weight;
     const NumberSums second = sums_from(mean);
     const double shift = second.sum / second.weight;
@@ -133,10 +133,10 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     });
     // What rounding may tell apart weighs the same.
     static constexpr double rounding = 1e-9;
-    const double most = count > 0 ? *std::max_element(weights.begin(), weights.end() - 1) : 0;
-    const auto is_most = [&](double each) { return each >= most * (1 - rounding); };
+    const double max_weight = count > 0 ? *std::max_element(weights.begin(), weights.end() - 1) : 0;
+    const auto is_max = [&](double each) { return each >= max_weight * (1 - rounding); };
     const auto reference =
-        static_cast<uint32_t>(std::find_if(weights.begin(), weights.end() - 1, is_most) - weights.begin());
+        static_cast<uint32_t>(std::find_if(weights.begin(), weights.end() - 1, is_max) - weights.begin());
     references_[feature] = reference < count ? reference : 0;
     const auto add = [&](ColumnKind kind, uint32_t code, double weight) {
         columns.push_back({static_cast<uint32_t>(feature), kind, code, ColumnState::kept, weight / weight_});
@@ -144,7 +144,7 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     for (uint32_t code = 0; code < count; code++)
         if (code != reference && weights[code] > 0) add(ColumnKind::category, code, weights[code]);
     if (missing_[feature] > 0) add(ColumnKind::missing, 0, weights[count]);
-    const bool has_reference = most > 0;
+    const bool has_reference = max_weight > 0;
     if (has_reference && !columns.empty()) return;
     // All rows are alike, and the one column says so.
     if (has_reference) add(ColumnKind::category, reference, weight_);

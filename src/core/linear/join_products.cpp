@@ -33,12 +33,12 @@ double multiplications(const JoinTree& tree, const std::vector<double>& groups, 
 
 JoinTree cheapest_tree(const JoinTree& any, const std::vector<double>& groups, const std::vector<size_t>& columns) {
     JoinTree best = any;
-    double least = multiplications(best, groups, columns);
+    double min_cost = multiplications(best, groups, columns);
     for (int root = 0; root < static_cast<int>(columns.size()); root++) {
         JoinTree tree = relational::reroot(any, root);
-        const double found = multiplications(tree, groups, columns);
-        if (found >= least) continue;
-        least = found;
+        const double cost = multiplications(tree, groups, columns);
+        if (cost >= min_cost) continue;
+        min_cost = cost;
         best = std::move(tree);
     }
     return best;

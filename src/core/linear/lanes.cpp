@@ -8,8 +8,8 @@ namespace {
 
 // Returns how many sums are formed side by side, whose memory is bounded.
 size_t lanes_of(uint64_t rows, size_t size, bool has_matrix) {
-    static constexpr size_t most = 16, numbers = size_t{1} << 22;
-    const size_t by_memory = has_matrix ? std::clamp<size_t>(numbers / (size * size), 2, most) : most;
+    static constexpr size_t max_lanes = 16, max_numbers = size_t{1} << 22;
+    const size_t by_memory = has_matrix ? std::clamp<size_t>(max_numbers / (size * size), 2, max_lanes) : max_lanes;
     return std::clamp<size_t>(rows / (8 * block_rows), 1, by_memory);
 }
 

@@ -289,13 +289,14 @@ void check_finite_model(const Model& model) {
 
 // Says which columns have no coefficient.
 void warn_of_dropped(const Model& model, std::vector<std::string>& warnings) {
-    static constexpr size_t most = 10;
+    static constexpr size_t max_names = 10;
     for (const ColumnState state : {ColumnState::constant, ColumnState::dependent}) {
         std::string names;
         size_t count = 0;
         for (const Column& column : model.columns)
-            if (column.state == state && ++count <= most) names += (names.empty() ? "" : ", ") + model.name_of(column);
-        if (count > most) names += format(", and %zu more", count - most);
+            if (column.state == state && ++count <= max_names)
+                names += (names.empty() ? "" : ", ") + model.name_of(column);
+        if (count > max_names) names += format(", and %zu more", count - max_names);
         if (count > 0)
             warnings.push_back((state == ColumnState::constant
                                     ? "constant in all training rows, and without a coefficient: "

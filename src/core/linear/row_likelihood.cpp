@@ -46,10 +46,10 @@ TargetSums RowLikelihood::targets() const {
 // The slope falls as the intercept grows: its sign says where the best one lies. Newton's steps are taken where they
 // are short, since those from afar are none of a family with exp.
 double RowLikelihood::start(double mean) const {
-    static constexpr double converged = 1e-12, is_short = 0.5, most_score = 3 * max_score;
+    static constexpr double converged = 1e-12, is_short = 0.5;
     static constexpr int passes = 50;
     const bool is_gaussian = family() == Family::gaussian;
-    double least = -most_score, most = most_score, at = score_of_mean(family(), mean);
+    double min_start = -3 * max_score, max_start = 3 * max_score, at = score_of_mean(family(), mean);
     for (int pass = 0; pass < passes && std::isfinite(at); pass++) {
         double slope = 0, curvature = 0;
         context().for_each(design_.training(), 4, [&](uint64_t row) {
@@ -60,8 +60,8 @@ double RowLikelihood::start(double mean) const {
             curvature += design_.weight(row) * terms.curvature;
         });
         double step = slope / curvature;
-        (slope > 0 ? least : most) = at;
-        if (!is_gaussian && !(std::fabs(step) < is_short)) step = least + (most - least) / 2 - at;
+        (slope > 0 ? min_start : max_start) = at;
+        if (!is_gaussian && !(std::fabs(step) < is_short)) step = min_start + (max_start - min_start) / 2 - at;
         at += step;
         if (is_gaussian || std::fabs(step) <= converged * (1 + std::fabs(at))) break;
     }

@@ -116,16 +116,16 @@ TEST(LinearOffset, BinomialIsAtItsOptimum) {
         EXPECT_NEAR(by_x, 0, 1e-9);
         EXPECT_NEAR(model.statistics.deviance, deviance, 1e-9 * deviance);
         // The intercept alone, by halving.
-        double least = -100, most = 100;
+        double min = -100, max = 100;
         const auto slope = [&](double c) {
             double s = 0;
             for (size_t i = 0; i < rows.size(); i++) s += rows.target[i] - 1 / (1 + std::exp(-c - offset[i]));
             return s;
         };
-        for (int i = 0; i < 80; i++) (slope((least + most) / 2) > 0 ? least : most) = (least + most) / 2;
+        for (int i = 0; i < 80; i++) (slope((min + max) / 2) > 0 ? min : max) = (min + max) / 2;
         double null_deviance = 0;
         for (size_t i = 0; i < rows.size(); i++) {
-            const double score = least + offset[i];
+            const double score = min + offset[i];
             null_deviance += 2 * std::log1p(std::exp(rows.target[i] > 0 ? -score : score));
         }
         EXPECT_NEAR(model.statistics.null_deviance, null_deviance, 1e-9 * null_deviance);
