@@ -64,7 +64,7 @@ std::vector<bool> are_categorical(const std::vector<FeatureColumn>& features) {
 
 Design::Design(OrderedRows rows, ThreadTeam& team, RunContext& context, bool has_offset)
     : rows_(std::move(rows)), has_offset_(has_offset), columns_(find_columns(team, context)) {
-    find_groups();
+    find_categoricals();
 }
 
 Columns Design::find_columns(ThreadTeam& team, RunContext& context) {
@@ -151,24 +151,24 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     for (Column& each : columns) each = {each.feature, each.kind, each.category, ColumnState::constant, 1};
 }
 
-void Design::find_groups() {
-    sparse_.clear();
+void Design::find_categoricals() {
+    categoricals_.clear();
     const std::vector<Column>& columns = columns_.all();
     for (uint32_t c = 0; c < columns.size(); c++) {
         const Column& column = columns[c];
         const FeatureColumn& feature = dataset().features[column.feature];
         if (column.state != ColumnState::kept || !feature.categorical) continue;
         const size_t categories = feature.categories.size();
-        if (sparse_.empty() || sparse_.back().feature != column.feature)
-            sparse_.push_back({column.feature, std::vector<uint32_t>(categories + 1)});
+        if (categoricals_.empty() || categoricals_.back().feature != column.feature)
+            categoricals_.push_back({column.feature, std::vector<uint32_t>(categories + 1)});
         const size_t code = column.kind == ColumnKind::missing ? categories : column.category;
-        sparse_.back().places[code] = static_cast<uint32_t>(columns_.place_of(c));
+        categoricals_.back().places[code] = static_cast<uint32_t>(columns_.place_of(c));
     }
 }
 
 void Design::drop(const std::vector<size_t>& places) {
     columns_.drop(places);
-    find_groups();
+    find_categoricals();
 }
 
 void Design::read(uint64_t begin, uint64_t end, double* to, size_t stride) const {
@@ -191,13 +191,13 @@ void Design::read(uint64_t begin, uint64_t end, double* to, size_t stride) const
 }
 
 void Design::read_categories(uint64_t begin, uint64_t end, uint32_t* to) const {
-    for (size_t g = 0; g < sparse_.size(); g++) {
-        const Group& group = sparse_[g];
-        const FeatureColumn& feature = dataset().features[group.feature];
+    for (size_t c = 0; c < categoricals_.size(); c++) {
+        const Categorical& categorical = categoricals_[c];
+        const FeatureColumn& feature = dataset().features[categorical.feature];
         const RowIds ids = dataset().ids_of(feature);
-        const auto last = static_cast<uint32_t>(group.places.size() - 1);
+        const auto last = static_cast<uint32_t>(categorical.places.size() - 1);
         for (uint64_t row = begin; row < end; row++)
-            to[(row - begin) * sparse_.size() + g] = group.places[std::min(feature.codes[ids[row]], last)];
+            to[(row - begin) * categoricals_.size() + c] = categorical.places[std::min(feature.codes[ids[row]], last)];
     }
 }
 

@@ -323,8 +323,8 @@ void fit_to(Likelihood& likelihood, const SquaresOf& squares_of, Model& model) {
 std::optional<Buffer<double>> squared_slopes(const RowLikelihood& likelihood, std::span<const double> coefficients,
                                              Model& model) {
     if (model.options.std_error == StdError::model) return {};
-    Buffer<double> squares = likelihood.squared_slopes(coefficients, model.statistics.groups);
-    if (const FeatureColumn* const divider = likelihood.divider(); divider && model.statistics.groups < 2)
+    Buffer<double> squares = likelihood.squared_slopes(coefficients, model.statistics.clusters);
+    if (const FeatureColumn* const divider = likelihood.divider(); divider && model.statistics.clusters < 2)
         throw Error(ErrorCode::invalid_argument,
                     format("group_by \"%s\" has one value in the training rows", divider->name.c_str()),
                     "Robust errors by group need two groups at least.");

@@ -30,10 +30,10 @@ class RowBlock {
     RowBlock(const Design& design, MemoryBudget& budget)
         : design_(design),
           dense_(design.columns().dense()),
-          groups_(design.groups()),
+          categoricals_(design.categoricals()),
           values_(budget, what, block_rows * dense_),
           weighted_(budget, what, block_rows * dense_),
-          places_(budget, what, block_rows * groups_),
+          places_(budget, what, block_rows * categoricals_),
           scores_(budget, what, block_rows),
           slopes_(budget, what, block_rows),
           weights_(budget, what, block_rows) {}
@@ -114,21 +114,23 @@ class RowBlock {
     static constexpr const char* what = "rows of a linear model";
 
     const double* column(size_t d) const { return &values_[d * block_rows]; }
-    std::span<const uint32_t> categories(size_t i) const { return places_.span().subspan(i * groups_, groups_); }
-    // Places of later groups are greater.
+    std::span<const uint32_t> categories(size_t i) const {
+        return places_.span().subspan(i * categoricals_, categoricals_);
+    }
+    // Places of later features are greater.
     void add_categories(size_t i, double* matrix, size_t size) const {
         const std::span<const uint32_t> places = categories(i);
-        for (size_t g = 0; g < places.size(); g++) {
-            if (places[g] == 0) continue;
-            double* const row = matrix + places[g] * size;
+        for (size_t k = 0; k < places.size(); k++) {
+            if (places[k] == 0) continue;
+            double* const row = matrix + places[k] * size;
             for (size_t d = 0; d < dense_; d++) row[d] += weights_[i] * column(d)[i];
-            for (size_t h = 0; h <= g; h++)
+            for (size_t h = 0; h <= k; h++)
                 if (places[h] > 0) row[places[h]] += weights_[i];
         }
     }
 
     const Design& design_;
-    const size_t dense_, groups_;
+    const size_t dense_, categoricals_;
     Buffer<double> values_, weighted_; // column by column
     Buffer<uint32_t> places_;          // row by row
     Buffer<double> scores_, slopes_, weights_;

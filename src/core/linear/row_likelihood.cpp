@@ -100,15 +100,15 @@ double RowLikelihood::held_out(std::span<const double> coefficients) const {
     return sums(coefficients, Curvature::none, first, design_.rows()).deviance / weight;
 }
 
-Buffer<double> RowLikelihood::squared_slopes(std::span<const double> coefficients, uint64_t& groups) const {
-    if (design_.dataset().divider) return clustered(coefficients, groups);
+Buffer<double> RowLikelihood::squared_slopes(std::span<const double> coefficients, uint64_t& clusters) const {
+    if (design_.dataset().divider) return clustered(coefficients, clusters);
     return std::move(sums(coefficients, Curvature::none, 0, design_.training(), true).matrix);
 }
 
-Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, uint64_t& groups) const {
-    const FeatureColumn& group = *design_.dataset().divider;
-    const RowIds ids = design_.dataset().ids_of(group);
-    const size_t size = columns().size(), codes = group.categories.size();
+Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, uint64_t& clusters) const {
+    const FeatureColumn& cluster = *design_.dataset().divider;
+    const RowIds ids = design_.dataset().ids_of(cluster);
+    const size_t size = columns().size(), codes = cluster.categories.size();
     Buffer<double> slopes(context().memory(), "groups of a linear model", codes * size, 0.0);
     Buffer<uint8_t> seen(context().memory(), "groups of a linear model", codes, 0);
     RowBlock rows(design_, context().memory());
@@ -119,15 +119,15 @@ Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, ui
             rows.template add_terms<decltype(family)::value>(coefficients, Curvature::none, unused);
         });
         for (size_t i = 0; i < rows.count(); i++) {
-            const uint32_t code = group.codes[ids[row + i]];
+            const uint32_t code = cluster.codes[ids[row + i]];
             if (code == FeatureColumn::null_code)
-                throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", group.name.c_str()));
+                throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", cluster.name.c_str()));
             seen[code] = 1;
             rows.add_row(i, rows.slope(i), &slopes[code * size]);
         }
         context().worked(rows.count() * (1 + size / 4));
     }
-    groups = static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 1));
+    clusters = static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 1));
     Buffer<double> matrix(context().memory(), "the matrix of a linear model", size * size, 0.0);
     for (size_t begin = 0; begin < codes; begin += block_rows) {
         const size_t count = std::min(block_rows, codes - begin);
