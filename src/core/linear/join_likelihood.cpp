@@ -302,7 +302,7 @@ double JoinLikelihood::deviance_of(const std::vector<Buffer<double>>& residuals,
             deviance += part.worth(is_held)[row] * MomentRing::multiply(own, beside[group]).squares;
         }
     });
-    return std::max(0.0, deviance.nearest());
+    return std::max(deviance.nearest(), 0.0); // NaN where it overflows
 }
 
 void JoinLikelihood::add_slopes(size_t table, const Buffer<double>& residuals, const Buffer<Moments>& beside,
