@@ -353,8 +353,9 @@ bool append_offset(Dataset& dataset, Family family, RunContext& context) {
     return true;
 }
 
-// Begins a model of what options and labels say.
-FitResult begin_model(const Options& options, const std::vector<std::string>& labels) {
+// Begins a model of what options and labels say, of so many features.
+FitResult begin_model(const Options& options, const std::vector<std::string>& labels, size_t features) {
+    if (features == 0) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
     options.validate();
     FitResult result;
     result.model.options = options;
@@ -366,8 +367,7 @@ FitResult begin_model(const Options& options, const std::vector<std::string>& la
 } // namespace
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    if (dataset.features.empty()) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
-    FitResult result = begin_model(options, dataset.labels);
+    FitResult result = begin_model(options, dataset.labels, dataset.features.size());
     Model& model = result.model;
     const bool has_offset = append_offset(dataset, model.options.family, context);
     ThreadTeam team(context);
@@ -391,7 +391,7 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
 
 FitResult fit_factorised(relational::Join join, const relational::DatasetPlan& plan, const Options& options,
                          RunContext& context) {
-    FitResult result = begin_model(options, plan.labels);
+    FitResult result = begin_model(options, plan.labels, plan.features.size());
     Model& model = result.model;
     ThreadTeam team(context);
     const auto likelihood = [&] {

@@ -305,6 +305,15 @@ Join two_tables(uint64_t rows, uint64_t keys, DatasetPlan& plan, RunContext& con
     return Join(std::move(tables), {}, context);
 }
 
+TEST(JoinFit, NoFeaturesAreRefused) {
+    QuietContext context;
+    DatasetPlan plan;
+    Join join = two_tables(10, 5, plan, context);
+    plan.features.clear();
+    const auto fit_join = [&] { fit_factorised(std::move(join), plan, options_of(Family::gaussian), context); };
+    EXPECT_EQ(btml::test::caught(fit_join).message, "there are no features to fit");
+}
+
 TEST(JoinFit, TargetsMayBeAsLargeAsInRows) {
     QuietContext context;
     for (const double size : {1e-150, 1e-140, 1e140, 1e150}) {
