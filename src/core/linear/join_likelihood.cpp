@@ -70,10 +70,6 @@ Buffer<Number> sums_of_groups(const Buffer<RowId>& first, RunContext& context, c
     return sums;
 }
 
-auto is_positive(const Buffer<double>& numbers) {
-    return [&numbers](RowId row) { return numbers[row] > 0; };
-}
-
 // Returns Σ over the join's rows of products of the tables' values.
 template <relational::Semiring S>
 typename S::Value total(const Join& groups, const std::vector<Buffer<typename S::Value>>& values, RunContext& context) {
@@ -112,15 +108,9 @@ void JoinLikelihood::for_each_table(const Body& body) const {
 
 void JoinLikelihood::make_parts(Dataset& dataset, std::vector<RowGroups> groups) {
     MemoryBudget& memory = context().memory();
-    for (RowGroups& of_table : groups) {
-        const uint64_t rows = of_table.rows.size();
-        parts_.push_back({std::move(of_table.first),
-                          Buffer<double>(memory, what_tables, rows, 1.0),
-                          Buffer<double>(memory, what_tables, rows, 1.0),
-                          Buffer<double>(memory, what_tables),
-                          {},
-                          nullptr});
-    }
+    const auto none = [&] { return Buffer<double>(memory, what_tables); };
+    for (RowGroups& of_table : groups)
+        parts_.push_back({std::move(of_table.first), none(), none(), none(), {}, nullptr});
     for (uint32_t f = 0; f < dataset.features.size(); f++) parts_[dataset.features[f].table].features.push_back(f);
     Part& of_target = parts_[target_table_];
     if (!dataset.weight.empty()) {
@@ -128,10 +118,12 @@ void JoinLikelihood::make_parts(Dataset& dataset, std::vector<RowGroups> groups)
         of_target.held = std::move(dataset.weight);
     }
     if (dataset.holdout_table < 0) {
-        of_target.held = Buffer<double>(memory, what_tables, of_target.held.size(), 0.0);
+        of_target.held = Buffer<double>(memory, what_tables, of_target.rows(), 0.0);
         return;
     }
     Part& of_holdout = parts_[dataset.holdout_table];
+    for (Buffer<double>* const worths : {&of_holdout.training, &of_holdout.held})
+        if (worths->empty()) *worths = Buffer<double>(memory, what_tables, of_holdout.rows(), 1.0);
     context().for_each(dataset.holdout.size(), 1, [&](uint64_t row) {
         (dataset.holdout[row] != 0 ? of_holdout.training : of_holdout.held)[row] = 0;
     });
@@ -143,9 +135,11 @@ void JoinLikelihood::make_designs(Dataset& dataset) {
     std::vector<Buffer<uint64_t>> training, held;
     std::vector<Buffer<double>> weights;
     for (const Part& part : parts_) {
-        training.push_back(sums_of_groups<uint64_t>(part.first, context(), is_positive(part.training)));
-        held.push_back(sums_of_groups<uint64_t>(part.first, context(), is_positive(part.held)));
-        weights.push_back(sums_of_groups<double>(part.first, context(), [&](RowId row) { return part.training[row]; }));
+        training.push_back(
+            sums_of_groups<uint64_t>(part.first, context(), [&](RowId row) { return part.worth(row) > 0; }));
+        held.push_back(
+            sums_of_groups<uint64_t>(part.first, context(), [&](RowId row) { return part.worth(row, true) > 0; }));
+        weights.push_back(sums_of_groups<double>(part.first, context(), [&](RowId row) { return part.worth(row); }));
     }
     held_rows_ = total<Counting>(*groups_, held, context());
     if (total<Counting>(*groups_, training, context()) == 0) refuse_no_training_rows(dataset.rows, held_rows_);
@@ -159,14 +153,14 @@ void JoinLikelihood::make_designs(Dataset& dataset) {
 // A row of the table stands for all rows of the join that it takes part in.
 void JoinLikelihood::make_design(Part& part, const Buffer<uint64_t>& count_beside, Dataset& dataset) {
     MemoryBudget& memory = context().memory();
-    const uint64_t rows = part.training.size();
+    const uint64_t rows = part.rows();
     OrderedRows own{Dataset(memory, rows), rows, Buffer<uint64_t>(memory, what_tables, rows)};
     own.dataset.add_table(rows);
     own.dataset.weight.resize(rows);
     context().for_each(part.groups(), 4, [&](uint64_t group) {
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++) {
-            own.dataset.weight[row] = part.training[row] * part.weight_beside[group];
-            own.repeats[row] = part.training[row] > 0 ? count_beside[group] : 0;
+            own.dataset.weight[row] = part.worth(row) * part.weight_beside[group];
+            own.repeats[row] = part.worth(row) > 0 ? count_beside[group] : 0;
         }
     });
     for (const uint32_t f : part.features) {
@@ -240,8 +234,7 @@ TargetSums JoinLikelihood::targets() const {
         sums.rows += repeats;
         sums.weight += w;
         sums.targets += w * y;
-        sums.terms +=
-            static_cast<double>(repeats) * log_likelihood_term(family(), y, parts_[target_table_].training[row]);
+        sums.terms += static_cast<double>(repeats) * log_likelihood_term(family(), y, parts_[target_table_].worth(row));
         sums.is_constant &= y == first.value_or(y);
         first = y;
     });
@@ -251,7 +244,7 @@ TargetSums JoinLikelihood::targets() const {
 
 std::vector<Buffer<double>> JoinLikelihood::residual_parts(std::span<const double> coefficients) const {
     std::vector<Buffer<double>> residuals;
-    for (const Part& part : parts_) residuals.emplace_back(context().memory(), what_tables, part.training.size(), 0.0);
+    for (const Part& part : parts_) residuals.emplace_back(context().memory(), what_tables, part.rows(), 0.0);
     for_each_table([&](size_t t, RunContext& own) {
         const Part& part = parts_[t];
         std::vector<double> of_design(part.places.size());
@@ -274,12 +267,13 @@ std::vector<Buffer<Moments>> JoinLikelihood::moments_of(const std::vector<Buffer
                                                         bool is_held) const {
     std::vector<Buffer<Moments>> moments;
     for (size_t t = 0; t < parts_.size(); t++) {
-        const Buffer<double>& worth = parts_[t].worth(is_held);
-        Buffer<Moments>& sums = moments.emplace_back(context().memory(), what_tables, parts_[t].groups(), Moments{});
+        const Part& part = parts_[t];
+        Buffer<Moments>& sums = moments.emplace_back(context().memory(), what_tables, part.groups(), Moments{});
         context().for_each(sums.size(), 8, [&](uint64_t group) {
-            for (RowId row = parts_[t].first[group]; row < parts_[t].first[group + 1]; row++) {
-                const DoubleDouble residual = residuals[t][row], weighted = worth[row] * residual;
-                sums[group] = MomentRing::add(sums[group], {worth[row], weighted, weighted * residual});
+            for (RowId row = part.first[group]; row < part.first[group + 1]; row++) {
+                const DoubleDouble worth = part.worth(row, is_held), residual = residuals[t][row];
+                const DoubleDouble weighted = worth * residual;
+                sums[group] = MomentRing::add(sums[group], {worth, weighted, weighted * residual});
             }
         });
     }
@@ -299,7 +293,7 @@ double JoinLikelihood::deviance_of(const std::vector<Buffer<double>>& residuals,
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++) {
             const DoubleDouble residual = residuals[target_table_][row];
             const Moments own{1.0, residual, residual * residual};
-            deviance += part.worth(is_held)[row] * MomentRing::multiply(own, beside[group]).squares;
+            deviance += part.worth(row, is_held) * MomentRing::multiply(own, beside[group]).squares;
         }
     });
     return std::max(deviance.nearest(), 0.0); // NaN where it overflows
@@ -312,7 +306,7 @@ void JoinLikelihood::add_slopes(size_t table, const Buffer<double>& residuals, c
     Buffer<double> slope(own.memory(), what_tables, residuals.size());
     own.for_each(part.groups(), 8, [&](uint64_t group) {
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++)
-            slope[row] = part.training[row] * (beside[group].weight * residuals[row] + beside[group].sum).nearest();
+            slope[row] = part.worth(row) * (beside[group].weight * residuals[row] + beside[group].sum).nearest();
     });
     RowBlock rows(*part.design, own.memory());
     for (uint64_t begin = 0; begin < residuals.size(); begin += block_rows) {
@@ -367,7 +361,7 @@ Buffer<double> JoinLikelihood::matrix() const {
 void JoinLikelihood::add_products_within(size_t table, Buffer<double>& matrix) const {
     const Part& part = parts_[table];
     const size_t size = columns_->size(), own_size = part.places.size();
-    const LikelihoodSums sums = sums_in_lanes(0, part.training.size(), own_size, true, team(), context(),
+    const LikelihoodSums sums = sums_in_lanes(0, part.rows(), own_size, true, team(), context(),
                                               [&](uint64_t first, uint64_t last, LikelihoodSums& to, RunContext& own) {
                                                   RowBlock rows(*part.design, own.memory());
                                                   for (uint64_t begin = first; begin < last; begin += block_rows) {
@@ -389,7 +383,7 @@ void JoinLikelihood::add_products_within(size_t table, Buffer<double>& matrix) c
 
 TableMeans JoinLikelihood::means_of(const Part& part) const {
     MemoryBudget& memory = context().memory();
-    const auto worth = [&](RowId row) { return part.training[row]; };
+    const auto worth = [&](RowId row) { return part.worth(row); };
     TableMeans made{{},
                     Buffer<double>(memory, what_tables),
                     sums_of_groups<double>(part.first, context(), worth),
@@ -409,10 +403,10 @@ TableMeans JoinLikelihood::means_of(const Part& part) const {
         for (uint64_t row = part.first[group]; row < part.first[group + 1]; row++) {
             if (row == end) {
                 begin = end;
-                end = std::min<uint64_t>(part.training.size(), begin + block_rows);
+                end = std::min<uint64_t>(part.rows(), begin + block_rows);
                 rows.read(begin, end);
             }
-            rows.add_row(row - begin, part.training[row], sums.data());
+            rows.add_row(row - begin, part.worth(row), sums.data());
         }
         for (const size_t place : own_places)
             made.means.append_reserved(made.weights[group] > 0 ? sums[place] / made.weights[group] : 0);

@@ -37,7 +37,7 @@ class JoinLikelihood : public Likelihood {
     // Rows of a table, in groups that the rest of the join cannot tell apart.
     struct Part {
         Buffer<relational::RowId> first;    // by group, and one more: where its rows begin
-        Buffer<double> training, held;      // by row: what it is worth as a part of such a row of the join
+        Buffer<double> training, held;      // by row: what it is worth as a part of such a row of the join; empty: 1
         Buffer<double> weight_beside;       // by group: the weight of what it joins with in training rows
         std::vector<uint32_t> features;     // of the table, among all
         std::unique_ptr<Design> design;     // of these
@@ -45,7 +45,11 @@ class JoinLikelihood : public Likelihood {
         std::vector<size_t> places = {};    // by place of the design: the place among all, 0 of what was dropped
 
         uint64_t groups() const { return first.size() - 1; }
-        const Buffer<double>& worth(bool is_held) const { return is_held ? held : training; }
+        uint64_t rows() const { return first[groups()]; }
+        double worth(uint64_t row, bool is_held = false) const {
+            const Buffer<double>& worths = is_held ? held : training;
+            return worths.empty() ? 1 : worths[row];
+        }
     };
 
     void make_parts(Dataset& dataset, std::vector<relational::RowGroups> groups);
