@@ -76,17 +76,13 @@ Columns Design::find_columns(ThreadTeam& team, RunContext& context) {
     references_.resize(count);
     missing_.resize(count);
     std::vector<std::vector<Column>> found(count);
-    WorkerContexts contexts(context, team.size(), 0, "columns of a linear model");
-    const auto find = [&](size_t f, RunContext& own) {
+    for_each_item(team, count, context, [&](size_t f, RunContext& own) {
         if (dataset().features[f].categorical) return find_categories(f, found[f], own);
         Column number{static_cast<uint32_t>(f)}, missing{static_cast<uint32_t>(f), ColumnKind::missing};
         find_number(f, number, missing, own);
         found[f].push_back(number);
         if (missing_[f] > 0) found[f].push_back(missing);
-    };
-    team.for_each(
-        count, [&](size_t f, int worker) { contexts.run(worker, [&](RunContext& own) { find(f, own); }); },
-        [&] { contexts.poll(); });
+    });
     if (has_offset_) found.back() = {offset_of(found.back().front())};
     std::vector<Column> columns;
     for (const std::vector<Column>& of_feature : found)

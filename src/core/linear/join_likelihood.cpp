@@ -97,13 +97,9 @@ JoinLikelihood::JoinLikelihood(Join join, const relational::DatasetPlan& plan, T
 
 template <class Body>
 void JoinLikelihood::for_each_table(const Body& body) const {
-    WorkerContexts contexts(context(), team().size(), 0, what_tables);
-    team().for_each(
-        parts_.size(),
-        [&](size_t t, int worker) {
-            if (parts_[t].design) contexts.run(worker, [&](RunContext& own) { body(t, own); });
-        },
-        [&] { contexts.poll(); });
+    for_each_item(team(), parts_.size(), context(), [&](size_t t, RunContext& own) {
+        if (parts_[t].design) body(t, own);
+    });
 }
 
 void JoinLikelihood::make_parts(Dataset& dataset, std::vector<RowGroups> groups) {
