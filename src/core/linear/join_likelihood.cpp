@@ -247,14 +247,11 @@ std::vector<Buffer<double>> JoinLikelihood::residual_parts(std::span<const doubl
         for (size_t place = 0; place < of_design.size(); place++)
             of_design[place] = place > 0 && part.places[place] == 0 ? 0 : coefficients[part.places[place]];
         if (!has_target(t)) of_design[0] = 0;
-        RowBlock rows(*part.design, own.memory());
-        for (uint64_t begin = 0; begin < residuals[t].size(); begin += block_rows) {
-            rows.read(begin, std::min<uint64_t>(residuals[t].size(), begin + block_rows));
+        for_each_block(*part.design, 0, part.rows(), own, [&](RowBlock& rows, uint64_t begin) {
             const std::span<const double> scores = rows.score(of_design);
             for (size_t i = 0; i < scores.size(); i++)
                 residuals[t][begin + i] = (has_target(t) ? target_[begin + i] : 0) - scores[i];
-            own.worked(rows.count() * (1 + of_design.size() / 8));
-        }
+        });
     });
     return residuals;
 }
@@ -304,13 +301,10 @@ void JoinLikelihood::add_slopes(size_t table, const Buffer<double>& residuals, c
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++)
             slope[row] = part.worth(row) * (beside[group].weight * residuals[row] + beside[group].sum).nearest();
     });
-    RowBlock rows(*part.design, own.memory());
-    for (uint64_t begin = 0; begin < residuals.size(); begin += block_rows) {
-        rows.read(begin, std::min<uint64_t>(residuals.size(), begin + block_rows));
+    for_each_block(*part.design, 0, part.rows(), own, [&](RowBlock& rows, uint64_t begin) {
         for (size_t i = 0; i < rows.count(); i++) rows.set(i, slope[begin + i], 0);
         rows.add_slopes(sums.data());
-        own.worked(rows.count() * (1 + sums.size() / 8));
-    }
+    });
     if (has_target(table)) slopes[0] = sums[0];
     for (size_t place = 1; place < sums.size(); place++)
         if (part.places[place] > 0) slopes[part.places[place]] = sums[place];
@@ -357,17 +351,13 @@ Buffer<double> JoinLikelihood::matrix() const {
 void JoinLikelihood::add_products_within(size_t table, Buffer<double>& matrix) const {
     const Part& part = parts_[table];
     const size_t size = columns_->size(), own_size = part.places.size();
-    const LikelihoodSums sums = sums_in_lanes(0, part.rows(), own_size, true, team(), context(),
-                                              [&](uint64_t first, uint64_t last, LikelihoodSums& to, RunContext& own) {
-                                                  RowBlock rows(*part.design, own.memory());
-                                                  for (uint64_t begin = first; begin < last; begin += block_rows) {
-                                                      rows.read(begin, std::min<uint64_t>(last, begin + block_rows));
-                                                      for (size_t i = 0; i < rows.count(); i++)
-                                                          rows.set(i, 0, part.design->weight(begin + i));
-                                                      rows.add_matrix(to.matrix.data(), own_size, own);
-                                                      own.worked(rows.count() * (1 + own_size / 8));
-                                                  }
-                                              });
+    const auto add = [&](uint64_t first, uint64_t last, LikelihoodSums& to, RunContext& own) {
+        for_each_block(*part.design, first, last, own, [&](RowBlock& rows, uint64_t begin) {
+            for (size_t i = 0; i < rows.count(); i++) rows.set(i, 0, part.design->weight(begin + i));
+            rows.add_matrix(to.matrix.data(), own_size, own);
+        });
+    };
+    const LikelihoodSums sums = sums_in_lanes(0, part.rows(), own_size, true, team(), context(), add);
     if (has_target(table)) matrix[0] = sums.matrix[0];
     for (size_t i = 1; i < own_size; i++)
         for (size_t j = 0; j <= i; j++) {

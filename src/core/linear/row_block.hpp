@@ -138,4 +138,16 @@ class RowBlock {
     size_t count_ = 0;
 };
 
+// Calls body(rows, begin) for blocks of rows from `first` to `last`, one after the other: the block and its first row.
+template <class Body>
+void for_each_block(const Design& design, uint64_t first, uint64_t last, RunContext& context, const Body& body) {
+    RowBlock rows(design, context.memory());
+    const uint64_t units = 1 + design.columns().size() / 8; // of work, of a row
+    for (uint64_t begin = first; begin < last; begin += block_rows) {
+        rows.read(begin, std::min<uint64_t>(last, begin + block_rows));
+        body(rows, begin);
+        context.worked(rows.count() * units);
+    }
+}
+
 } // namespace btml::linear

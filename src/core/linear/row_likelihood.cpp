@@ -72,21 +72,17 @@ LikelihoodSums RowLikelihood::sums(std::span<const double> coefficients, Curvatu
                                    uint64_t end, bool has_squared_slopes) const {
     const bool has_matrix = curvature != Curvature::none || has_squared_slopes;
     const size_t size = columns().size();
-    const uint64_t units = 1 + size / 8;
-    return sums_in_lanes(begin, end, size, has_matrix, team(), context(),
-                         [&](uint64_t first, uint64_t last, LikelihoodSums& sums, RunContext& own) {
-                             RowBlock rows(design_, own.memory());
-                             for (uint64_t row = first; row < last; row += block_rows) {
-                                 rows.read(row, std::min<uint64_t>(last, row + block_rows));
-                                 with_family(family(), [&](auto family) {
-                                     rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums);
-                                 });
-                                 rows.add_slopes(sums.slopes.data());
-                                 if (has_squared_slopes) rows.square_slopes();
-                                 if (has_matrix) rows.add_matrix(sums.matrix.data(), size, own);
-                                 own.worked(rows.count() * units);
-                             }
-                         });
+    const auto add = [&](uint64_t first, uint64_t last, LikelihoodSums& sums, RunContext& own) {
+        for_each_block(design_, first, last, own, [&](RowBlock& rows, uint64_t) {
+            with_family(family(), [&](auto family) {
+                rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums);
+            });
+            rows.add_slopes(sums.slopes.data());
+            if (has_squared_slopes) rows.square_slopes();
+            if (has_matrix) rows.add_matrix(sums.matrix.data(), size, own);
+        });
+    };
+    return sums_in_lanes(begin, end, size, has_matrix, team(), context(), add);
 }
 
 LikelihoodSums RowLikelihood::at(std::span<const double> coefficients, Curvature curvature) const {
@@ -111,22 +107,19 @@ Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, ui
     const size_t size = columns().size(), codes = cluster.categories.size();
     Buffer<double> slopes(context().memory(), "groups of a linear model", codes * size, 0.0);
     Buffer<uint8_t> seen(context().memory(), "groups of a linear model", codes, 0);
-    RowBlock rows(design_, context().memory());
     LikelihoodSums unused(context().memory());
-    for (uint64_t row = 0; row < design_.training(); row += block_rows) {
-        rows.read(row, std::min(design_.training(), row + block_rows));
+    for_each_block(design_, 0, design_.training(), context(), [&](RowBlock& rows, uint64_t begin) {
         with_family(family(), [&](auto family) {
             rows.template add_terms<decltype(family)::value>(coefficients, Curvature::none, unused);
         });
         for (size_t i = 0; i < rows.count(); i++) {
-            const uint32_t code = cluster.codes[ids[row + i]];
+            const uint32_t code = cluster.codes[ids[begin + i]];
             if (code == FeatureColumn::null_code)
                 throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", cluster.name.c_str()));
             seen[code] = 1;
             rows.add_row(i, rows.slope(i), &slopes[code * size]);
         }
-        context().worked(rows.count() * (1 + size / 4));
-    }
+    });
     clusters = static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 1));
     Buffer<double> matrix(context().memory(), "the matrix of a linear model", size * size, 0.0);
     for (size_t begin = 0; begin < codes; begin += block_rows) {
