@@ -4,15 +4,15 @@
 #include "core/linear/join_groups.hpp"
 #include "core/linear/lanes.hpp"
 #include "core/linear/row_block.hpp"
-#include "core/relational/join/inside_out.hpp"
+#include "core/relational/join/both_ways.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 namespace btml::linear {
 
+using relational::BothWays;
 using relational::Counting;
-using relational::InsideOut;
 using relational::Join;
 using relational::RowGroups;
 using relational::RowId;
@@ -36,30 +36,6 @@ struct MomentRing {
     }
 };
 
-// Factors by group of each table, but for one whose groups have none.
-template <relational::Semiring S>
-struct GroupFactors {
-    const std::vector<Buffer<typename S::Value>>& values;
-    int without;
-
-    template <class Body>
-    void visit(int table, Body&& body) const {
-        if (table == without)
-            body([](RowId) { return S::one(); });
-        else
-            body([numbers = values[static_cast<size_t>(table)].data()](RowId group) { return numbers[group]; });
-    }
-};
-
-// Returns for each group of a table what it joins with: Σ over these rows of the join of products of the other tables'
-// values.
-template <relational::Semiring S>
-Buffer<typename S::Value> beside(const Join& groups, size_t table, const std::vector<Buffer<typename S::Value>>& values,
-                                 RunContext& context) {
-    const int root = static_cast<int>(table);
-    return InsideOut<S, GroupFactors<S>>(groups, root, {values, root}, context).values();
-}
-
 // Returns Σ over the rows of each group of a number.
 template <class Number, class NumberOf>
 Buffer<Number> sums_of_groups(const Buffer<RowId>& first, RunContext& context, const NumberOf& number_of) {
@@ -70,10 +46,10 @@ Buffer<Number> sums_of_groups(const Buffer<RowId>& first, RunContext& context, c
     return sums;
 }
 
-// Returns Σ over the join's rows of products of the tables' values.
-template <relational::Semiring S>
-typename S::Value total(const Join& groups, const std::vector<Buffer<typename S::Value>>& values, RunContext& context) {
-    return InsideOut<S, GroupFactors<S>>(groups, groups.tree().root(), {values, -1}, context).total();
+// Returns Σ over the join's rows of products of the tables' numbers.
+uint64_t count_of(const Join& groups, const std::vector<Buffer<uint64_t>>& numbers, RunContext& context) {
+    using Query = relational::InsideOut<Counting, relational::RowFactors<Counting>>;
+    return Query(groups, groups.tree().root(), {numbers}, context).total();
 }
 
 } // namespace
@@ -82,7 +58,7 @@ JoinLikelihood::JoinLikelihood(Join join, const relational::DatasetPlan& plan, T
     : Likelihood(Family::gaussian, team, context),
       target_table_(static_cast<size_t>(plan.target.table)),
       target_(context.memory(), what_tables) {
-    std::vector<RowGroups> groups = groups_by_content(join, context);
+    std::vector<RowGroups> groups = groups_by_content(join, team, context);
     std::vector<const RowGroups*> each;
     for (const RowGroups& of_table : groups) each.push_back(&of_table);
     groups_.emplace(relational::join_of_groups(join, each, context));
@@ -137,13 +113,16 @@ void JoinLikelihood::make_designs(Dataset& dataset) {
             sums_of_groups<uint64_t>(part.first, context(), [&](RowId row) { return part.worth(row, true) > 0; }));
         weights.push_back(sums_of_groups<double>(part.first, context(), [&](RowId row) { return part.worth(row); }));
     }
-    held_rows_ = total<Counting>(*groups_, held, context());
-    if (total<Counting>(*groups_, training, context()) == 0) refuse_no_training_rows(dataset.rows, held_rows_);
-    for (size_t t = 0; t < parts_.size(); t++) {
-        parts_[t].weight_beside = beside<SumProduct>(*groups_, t, weights, context());
-        if (t >= dataset.tables.size()) continue; // a bag
-        make_design(parts_[t], beside<Counting>(*groups_, t, training, context()), dataset);
+    held_rows_ = count_of(*groups_, held, context());
+    if (count_of(*groups_, training, context()) == 0) refuse_no_training_rows(dataset.rows, held_rows_);
+    {
+        const BothWays<SumProduct> messages(*groups_, weights, team(), context());
+        for (size_t t = 0; t < parts_.size(); t++)
+            parts_[t].weight_beside = messages.beside(static_cast<int>(t), context());
     }
+    const BothWays<Counting> messages(*groups_, training, team(), context());
+    for (size_t t = 0; t < dataset.tables.size(); t++) // without bags
+        make_design(parts_[t], messages.beside(static_cast<int>(t), context()), dataset);
 }
 
 // A row of the table stands for all rows of the join that it takes part in.
@@ -273,11 +252,6 @@ std::vector<Buffer<Moments>> JoinLikelihood::moments_of(const std::vector<Buffer
     return moments;
 }
 
-Buffer<Moments> JoinLikelihood::moments_beside(size_t table, const std::vector<Buffer<Moments>>& moments,
-                                               RunContext& own) const {
-    return beside<MomentRing>(*groups_, table, moments, own);
-}
-
 double JoinLikelihood::deviance_of(const std::vector<Buffer<double>>& residuals, const Buffer<Moments>& beside,
                                    bool is_held, RunContext& own_context) const {
     const Part& part = parts_[target_table_];
@@ -315,9 +289,10 @@ LikelihoodSums JoinLikelihood::at(std::span<const double> coefficients, Curvatur
     sums.slopes = Buffer<double>(context().memory(), sums.slopes.what(), columns_->size(), 0.0);
     const std::vector<Buffer<double>> residuals = residual_parts(coefficients);
     const std::vector<Buffer<Moments>> moments = moments_of(residuals, false);
+    const BothWays<MomentRing> messages(*groups_, moments, team(), context());
     for_each_table([&](size_t t, RunContext& own) {
         if (parts_[t].features.empty() && !has_target(t)) return;
-        const Buffer<Moments> beside = moments_beside(t, moments, own);
+        const Buffer<Moments> beside = messages.beside(static_cast<int>(t), own);
         add_slopes(t, residuals[t], beside, own, sums.slopes);
         if (has_target(t)) sums.deviance = sums.pearson = deviance_of(residuals, beside, false, own);
     });
@@ -328,7 +303,8 @@ LikelihoodSums JoinLikelihood::at(std::span<const double> coefficients, Curvatur
 double JoinLikelihood::held_out(std::span<const double> coefficients) const {
     const std::vector<Buffer<double>> residuals = residual_parts(coefficients);
     const std::vector<Buffer<Moments>> moments = moments_of(residuals, true);
-    const Buffer<Moments> beside = moments_beside(target_table_, moments, context());
+    const BothWays<MomentRing> messages(*groups_, moments, team(), context());
+    const Buffer<Moments> beside = messages.beside(static_cast<int>(target_table_), context());
     DoubleDouble weight;
     context().for_each(beside.size(), 4,
                        [&](uint64_t group) { weight += moments[target_table_][group].weight * beside[group].weight; });

@@ -65,9 +65,7 @@ class JoinLikelihood : public Likelihood {
     // Returns what each row adds to the residual.
     std::vector<Buffer<double>> residual_parts(std::span<const double> coefficients) const;
     std::vector<Buffer<Moments>> moments_of(const std::vector<Buffer<double>>& residuals, bool is_held) const;
-    // Returns the moments of all that a table's groups join with, but for themselves.
-    Buffer<Moments> moments_beside(size_t table, const std::vector<Buffer<Moments>>& moments,
-                                   RunContext& context) const;
+    // beside: the moments of all that a table's groups join with, but for themselves.
     double deviance_of(const std::vector<Buffer<double>>& residuals, const Buffer<Moments>& beside, bool is_held,
                        RunContext& context) const;
     void add_slopes(size_t table, const Buffer<double>& residuals, const Buffer<Moments>& beside, RunContext& context,
