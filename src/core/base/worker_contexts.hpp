@@ -1,7 +1,7 @@
 // Contexts for computations that a ThreadTeam runs side by side: a RunContext itself serves the main thread only.
 #pragma once
 
-#include "core/base/run_context.hpp"
+#include "core/base/threads.hpp"
 
 #include <memory>
 #include <string>
@@ -90,5 +90,15 @@ class WorkerContexts {
     std::atomic<bool> stop_{false};
     std::vector<std::unique_ptr<WorkerContext>> contexts_;
 };
+
+// Calls body(item, context) for each 0 ≤ item < count, as team.for_each() does, with contexts of the workers. These
+// share the memory of `outer`, and items end soon where its caller gave up.
+template <class Body>
+void for_each_item(ThreadTeam& team, size_t count, RunContext& outer, const Body& body) {
+    WorkerContexts contexts(outer, team.size(), 0, "");
+    team.for_each(
+        count, [&](size_t item, int worker) { contexts.run(worker, [&](RunContext& own) { body(item, own); }); },
+        [&] { contexts.poll(); });
+}
 
 } // namespace btml

@@ -32,9 +32,9 @@ Buffer<double> inverse_of(Buffer<double> matrix, size_t size, const Likelihood& 
 
 // Returns what makes up for small samples in robust errors.
 double small_sample_factor(const Model& model) {
-    const auto rows = static_cast<double>(model.rows), groups = static_cast<double>(model.statistics.groups);
+    const auto rows = static_cast<double>(model.rows), clusters = static_cast<double>(model.statistics.clusters);
     const double left = model.statistics.degrees_of_freedom;
-    return groups > 0 ? groups / (groups - 1) * (rows - 1) / left : rows / left;
+    return clusters > 0 ? clusters / (clusters - 1) * (rows - 1) / left : rows / left;
 }
 
 // Returns the covariance of coefficients by their places.

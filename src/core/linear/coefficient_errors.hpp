@@ -5,9 +5,10 @@
 
 namespace btml::linear {
 
-// Fills in the standard errors and the covariance of a model that has all else. matrix: the expected curvature at the
-// coefficients, its lower triangle. squares, of robust errors: as of RowLikelihood::squared_slopes. These are
-// sandwiches times n/(n − k) (HC1), and of the model's G groups times G/(G − 1)·(n − 1)/(n − k); k counts coefficients.
+// Fills in the standard errors and the covariance of a model that has all else. matrix: the lower triangle of the
+// expected curvature at the coefficients. squares: what RowLikelihood::squared_slopes returns, for robust errors.
+// Robust errors come from sandwiches of n rows and k coefficients. They are multiplied by n/(n − k) (HC1), or by
+// G/(G − 1)·(n − 1)/(n − k) where the rows are in G clusters.
 void fill_errors(Model& model, const Likelihood& likelihood, Buffer<double> matrix,
                  std::optional<Buffer<double>> squares);
 

@@ -5,7 +5,7 @@
 
 namespace btml::linear {
 
-// The columns that a model may have at most.
+// A model has at most so many columns.
 inline constexpr size_t max_columns = 10'000;
 
 // Place 0 is that of the intercept, then come dense columns (numbers, and whether they are missing), then the

@@ -12,15 +12,15 @@ namespace {
 // Sums over the numbers of training rows that are not NULL.
 struct NumberSums {
     double weight = 0, sum = 0, squares = 0; // of distances to some place
-    double least = HUGE_VAL, most = -HUGE_VAL;
+    double min = HUGE_VAL, max = -HUGE_VAL;
     uint64_t missing = 0;
 
     void operator+=(const NumberSums& other) {
         weight += other.weight;
         sum += other.sum;
         squares += other.squares;
-        least = std::min(least, other.least);
-        most = std::max(most, other.most);
+        min = std::min(min, other.min);
+        max = std::max(max, other.max);
         missing += other.missing;
     }
 };
@@ -43,8 +43,8 @@ NumberSums sums_of(const FeatureColumn& column, RowIds ids, uint64_t rows, doubl
         sums.weight += weight;
         sums.sum += weight * off;
         sums.squares += weight * off * off;
-        sums.least = std::min(sums.least, number);
-        sums.most = std::max(sums.most, number);
+        sums.min = std::min(sums.min, number);
+        sums.max = std::max(sums.max, number);
     });
     for (const NumberSums& part : std::span(parts).subspan(1)) parts[0] += part;
     return parts[0];
@@ -64,7 +64,7 @@ std::vector<bool> are_categorical(const std::vector<FeatureColumn>& features) {
 
 Design::Design(OrderedRows rows, ThreadTeam& team, RunContext& context, bool has_offset)
     : rows_(std::move(rows)), has_offset_(has_offset), columns_(find_columns(team, context)) {
-    find_groups();
+    find_categoricals();
 }
 
 Columns Design::find_columns(ThreadTeam& team, RunContext& context) {
@@ -76,17 +76,13 @@ Columns Design::find_columns(ThreadTeam& team, RunContext& context) {
     references_.resize(count);
     missing_.resize(count);
     std::vector<std::vector<Column>> found(count);
-    WorkerContexts contexts(context, team.size(), 0, "columns of a linear model");
-    const auto find = [&](size_t f, RunContext& own) {
+    for_each_item(team, count, context, [&](size_t f, RunContext& own) {
         if (dataset().features[f].categorical) return find_categories(f, found[f], own);
         Column number{static_cast<uint32_t>(f)}, missing{static_cast<uint32_t>(f), ColumnKind::missing};
         find_number(f, number, missing, own);
         found[f].push_back(number);
         if (missing_[f] > 0) found[f].push_back(missing);
-    };
-    team.for_each(
-        count, [&](size_t f, int worker) { contexts.run(worker, [&](RunContext& own) { find(f, own); }); },
-        [&] { contexts.poll(); });
+    });
     if (has_offset_) found.back() = {offset_of(found.back().front())};
     std::vector<Column> columns;
     for (const std::vector<Column>& of_feature : found)
@@ -108,8 +104,8 @@ void Design::find_number(size_t feature, Column& number, Column& missing, RunCon
     missing.state = first.missing == count_ ? ColumnState::constant : ColumnState::kept;
     number.state = ColumnState::constant;
     if (first.missing == count_) return;
-    number.mean = first.least;
-    if (first.least == first.most) return;
+    number.mean = first.min;
+    if (first.min == first.max) return;
     const double mean = first.sum / first.weight;
     const NumberSums second = sums_from(mean);
     const double shift = second.sum / second.weight;
@@ -133,10 +129,10 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     });
     // What rounding may tell apart weighs the same.
     static constexpr double rounding = 1e-9;
-    const double most = count > 0 ? *std::max_element(weights.begin(), weights.end() - 1) : 0;
-    const auto is_most = [&](double each) { return each >= most * (1 - rounding); };
+    const double max_weight = count > 0 ? *std::max_element(weights.begin(), weights.end() - 1) : 0;
+    const auto is_max = [&](double each) { return each >= max_weight * (1 - rounding); };
     const auto reference =
-        static_cast<uint32_t>(std::find_if(weights.begin(), weights.end() - 1, is_most) - weights.begin());
+        static_cast<uint32_t>(std::find_if(weights.begin(), weights.end() - 1, is_max) - weights.begin());
     references_[feature] = reference < count ? reference : 0;
     const auto add = [&](ColumnKind kind, uint32_t code, double weight) {
         columns.push_back({static_cast<uint32_t>(feature), kind, code, ColumnState::kept, weight / weight_});
@@ -144,31 +140,31 @@ void Design::find_categories(size_t feature, std::vector<Column>& columns, RunCo
     for (uint32_t code = 0; code < count; code++)
         if (code != reference && weights[code] > 0) add(ColumnKind::category, code, weights[code]);
     if (missing_[feature] > 0) add(ColumnKind::missing, 0, weights[count]);
-    const bool has_reference = most > 0;
+    const bool has_reference = max_weight > 0;
     if (has_reference && !columns.empty()) return;
     // All rows are alike, and the one column says so.
     if (has_reference) add(ColumnKind::category, reference, weight_);
     for (Column& each : columns) each = {each.feature, each.kind, each.category, ColumnState::constant, 1};
 }
 
-void Design::find_groups() {
-    sparse_.clear();
+void Design::find_categoricals() {
+    categoricals_.clear();
     const std::vector<Column>& columns = columns_.all();
     for (uint32_t c = 0; c < columns.size(); c++) {
         const Column& column = columns[c];
         const FeatureColumn& feature = dataset().features[column.feature];
         if (column.state != ColumnState::kept || !feature.categorical) continue;
         const size_t categories = feature.categories.size();
-        if (sparse_.empty() || sparse_.back().feature != column.feature)
-            sparse_.push_back({column.feature, std::vector<uint32_t>(categories + 1)});
+        if (categoricals_.empty() || categoricals_.back().feature != column.feature)
+            categoricals_.push_back({column.feature, std::vector<uint32_t>(categories + 1)});
         const size_t code = column.kind == ColumnKind::missing ? categories : column.category;
-        sparse_.back().places[code] = static_cast<uint32_t>(columns_.place_of(c));
+        categoricals_.back().places[code] = static_cast<uint32_t>(columns_.place_of(c));
     }
 }
 
 void Design::drop(const std::vector<size_t>& places) {
     columns_.drop(places);
-    find_groups();
+    find_categoricals();
 }
 
 void Design::read(uint64_t begin, uint64_t end, double* to, size_t stride) const {
@@ -191,13 +187,13 @@ void Design::read(uint64_t begin, uint64_t end, double* to, size_t stride) const
 }
 
 void Design::read_categories(uint64_t begin, uint64_t end, uint32_t* to) const {
-    for (size_t g = 0; g < sparse_.size(); g++) {
-        const Group& group = sparse_[g];
-        const FeatureColumn& feature = dataset().features[group.feature];
+    for (size_t c = 0; c < categoricals_.size(); c++) {
+        const Categorical& categorical = categoricals_[c];
+        const FeatureColumn& feature = dataset().features[categorical.feature];
         const RowIds ids = dataset().ids_of(feature);
-        const auto last = static_cast<uint32_t>(group.places.size() - 1);
+        const auto last = static_cast<uint32_t>(categorical.places.size() - 1);
         for (uint64_t row = begin; row < end; row++)
-            to[(row - begin) * sparse_.size() + g] = group.places[std::min(feature.codes[ids[row]], last)];
+            to[(row - begin) * categoricals_.size() + c] = categorical.places[std::min(feature.codes[ids[row]], last)];
     }
 }
 

@@ -32,14 +32,14 @@ class Design {
     // Does what Columns::drop does, and reads these columns no more.
     void drop(const std::vector<size_t>& places);
 
-    size_t groups() const { return sparse_.size(); } // of categories
+    size_t categoricals() const { return categoricals_.size(); } // features of which a row has one column at most
     // Writes the dense columns of rows, standardised, each `stride` numbers after the one before it; the first is 1.
     void read(uint64_t begin, uint64_t end, double* to, size_t stride) const;
-    // Writes, row by row, the place of the category that each group has in each row, 0 for that of reference.
+    // Writes, row by row, the place of the category that each of these features has, 0 for that of reference.
     void read_categories(uint64_t begin, uint64_t end, uint32_t* to) const;
 
   private:
-    struct Group {
+    struct Categorical {
         uint32_t feature;
         std::vector<uint32_t> places; // by category; the last is that of NULL
     };
@@ -47,7 +47,7 @@ class Design {
     Columns find_columns(ThreadTeam& team, RunContext& context);
     void find_number(size_t feature, Column& number, Column& missing, RunContext& context);
     void find_categories(size_t feature, std::vector<Column>& columns, RunContext& context);
-    void find_groups();
+    void find_categoricals();
 
     OrderedRows rows_;
     const bool has_offset_;
@@ -56,7 +56,7 @@ class Design {
     std::vector<uint32_t> references_;
     std::vector<uint64_t> missing_;
     Columns columns_;
-    std::vector<Group> sparse_;
+    std::vector<Categorical> categoricals_;
 };
 
 } // namespace btml::linear

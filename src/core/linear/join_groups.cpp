@@ -1,7 +1,7 @@
 #include "core/linear/join_groups.hpp"
 
 #include "core/numbers/hashed_rows.hpp"
-#include "core/relational/join/inside_out.hpp"
+#include "core/relational/join/both_ways.hpp"
 
 namespace btml::linear {
 
@@ -22,15 +22,6 @@ struct HashRing {
     static constexpr uint64_t one() { return 1; }
     static constexpr uint64_t add(uint64_t a, uint64_t b) { return a + b; }
     static constexpr uint64_t multiply(uint64_t a, uint64_t b) { return a * b; }
-};
-
-struct ContentFactors {
-    const std::vector<Buffer<uint64_t>>& contents;
-
-    template <class Body>
-    void visit(int table, Body&& body) const {
-        body([numbers = contents[static_cast<size_t>(table)].data()](RowId row) { return numbers[row]; });
-    }
 };
 
 // Equal values of two tables have different hashes, since they may not change places. Hashes are odd, so that a product
@@ -78,13 +69,14 @@ RowGroups in_order(RowGroups groups, const Buffer<uint64_t>& contents, const Buf
 
 } // namespace
 
-std::vector<RowGroups> groups_by_content(const Join& join, RunContext& context) {
+std::vector<RowGroups> groups_by_content(const Join& join, ThreadTeam& team, RunContext& context) {
     std::vector<Buffer<uint64_t>> contents;
     for (const Table& table : join.tables()) contents.push_back(contents_of(table, contents.size(), context));
+    const relational::BothWays<HashRing> messages(join, contents, team, context);
     std::vector<RowGroups> groups;
     for (int t = 0; t < static_cast<int>(join.tables().size()); t++) {
-        const Buffer<uint64_t> hashes =
-            relational::InsideOut<HashRing, ContentFactors>(join, t, {contents}, context).values();
+        Buffer<uint64_t> hashes = messages.beside(t, context);
+        context.for_each(hashes.size(), 1, [&](uint64_t row) { hashes[row] *= contents[t][row]; });
         groups.push_back(in_order(relational::group_rows(join, t, context), contents[t], hashes, context));
     }
     return groups;

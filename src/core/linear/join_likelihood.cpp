@@ -4,15 +4,15 @@
 #include "core/linear/join_groups.hpp"
 #include "core/linear/lanes.hpp"
 #include "core/linear/row_block.hpp"
-#include "core/relational/join/inside_out.hpp"
+#include "core/relational/join/both_ways.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 namespace btml::linear {
 
+using relational::BothWays;
 using relational::Counting;
-using relational::InsideOut;
 using relational::Join;
 using relational::RowGroups;
 using relational::RowId;
@@ -36,30 +36,6 @@ struct MomentRing {
     }
 };
 
-// Factors by group of each table, but for one whose groups have none.
-template <relational::Semiring S>
-struct GroupFactors {
-    const std::vector<Buffer<typename S::Value>>& values;
-    int without;
-
-    template <class Body>
-    void visit(int table, Body&& body) const {
-        if (table == without)
-            body([](RowId) { return S::one(); });
-        else
-            body([numbers = values[static_cast<size_t>(table)].data()](RowId group) { return numbers[group]; });
-    }
-};
-
-// Returns for each group of a table what it joins with: Σ over these rows of the join of products of the other tables'
-// values.
-template <relational::Semiring S>
-Buffer<typename S::Value> beside(const Join& groups, size_t table, const std::vector<Buffer<typename S::Value>>& values,
-                                 RunContext& context) {
-    const int root = static_cast<int>(table);
-    return InsideOut<S, GroupFactors<S>>(groups, root, {values, root}, context).values();
-}
-
 // Returns Σ over the rows of each group of a number.
 template <class Number, class NumberOf>
 Buffer<Number> sums_of_groups(const Buffer<RowId>& first, RunContext& context, const NumberOf& number_of) {
@@ -70,14 +46,10 @@ Buffer<Number> sums_of_groups(const Buffer<RowId>& first, RunContext& context, c
     return sums;
 }
 
-auto is_positive(const Buffer<double>& numbers) {
-    return [&numbers](RowId row) { return numbers[row] > 0; };
-}
-
-// Returns Σ over the join's rows of products of the tables' values.
-template <relational::Semiring S>
-typename S::Value total(const Join& groups, const std::vector<Buffer<typename S::Value>>& values, RunContext& context) {
-    return InsideOut<S, GroupFactors<S>>(groups, groups.tree().root(), {values, -1}, context).total();
+// Returns Σ over the join's rows of products of the tables' numbers.
+uint64_t count_of(const Join& groups, const std::vector<Buffer<uint64_t>>& numbers, RunContext& context) {
+    using Query = relational::InsideOut<Counting, relational::RowFactors<Counting>>;
+    return Query(groups, groups.tree().root(), {numbers}, context).total();
 }
 
 } // namespace
@@ -86,7 +58,7 @@ JoinLikelihood::JoinLikelihood(Join join, const relational::DatasetPlan& plan, T
     : Likelihood(Family::gaussian, team, context),
       target_table_(static_cast<size_t>(plan.target.table)),
       target_(context.memory(), what_tables) {
-    std::vector<RowGroups> groups = groups_by_content(join, context);
+    std::vector<RowGroups> groups = groups_by_content(join, team, context);
     std::vector<const RowGroups*> each;
     for (const RowGroups& of_table : groups) each.push_back(&of_table);
     groups_.emplace(relational::join_of_groups(join, each, context));
@@ -101,26 +73,16 @@ JoinLikelihood::JoinLikelihood(Join join, const relational::DatasetPlan& plan, T
 
 template <class Body>
 void JoinLikelihood::for_each_table(const Body& body) const {
-    WorkerContexts contexts(context(), team().size(), 0, what_tables);
-    team().for_each(
-        parts_.size(),
-        [&](size_t t, int worker) {
-            if (parts_[t].design) contexts.run(worker, [&](RunContext& own) { body(t, own); });
-        },
-        [&] { contexts.poll(); });
+    for_each_item(team(), parts_.size(), context(), [&](size_t t, RunContext& own) {
+        if (parts_[t].design) body(t, own);
+    });
 }
 
 void JoinLikelihood::make_parts(Dataset& dataset, std::vector<RowGroups> groups) {
     MemoryBudget& memory = context().memory();
-    for (RowGroups& of_table : groups) {
-        const uint64_t rows = of_table.rows.size();
-        parts_.push_back({std::move(of_table.first),
-                          Buffer<double>(memory, what_tables, rows, 1.0),
-                          Buffer<double>(memory, what_tables, rows, 1.0),
-                          Buffer<double>(memory, what_tables),
-                          {},
-                          nullptr});
-    }
+    const auto none = [&] { return Buffer<double>(memory, what_tables); };
+    for (RowGroups& of_table : groups)
+        parts_.push_back({std::move(of_table.first), none(), none(), none(), {}, nullptr});
     for (uint32_t f = 0; f < dataset.features.size(); f++) parts_[dataset.features[f].table].features.push_back(f);
     Part& of_target = parts_[target_table_];
     if (!dataset.weight.empty()) {
@@ -128,10 +90,12 @@ void JoinLikelihood::make_parts(Dataset& dataset, std::vector<RowGroups> groups)
         of_target.held = std::move(dataset.weight);
     }
     if (dataset.holdout_table < 0) {
-        of_target.held = Buffer<double>(memory, what_tables, of_target.held.size(), 0.0);
+        of_target.held = Buffer<double>(memory, what_tables, of_target.rows(), 0.0);
         return;
     }
     Part& of_holdout = parts_[dataset.holdout_table];
+    for (Buffer<double>* const worths : {&of_holdout.training, &of_holdout.held})
+        if (worths->empty()) *worths = Buffer<double>(memory, what_tables, of_holdout.rows(), 1.0);
     context().for_each(dataset.holdout.size(), 1, [&](uint64_t row) {
         (dataset.holdout[row] != 0 ? of_holdout.training : of_holdout.held)[row] = 0;
     });
@@ -143,30 +107,35 @@ void JoinLikelihood::make_designs(Dataset& dataset) {
     std::vector<Buffer<uint64_t>> training, held;
     std::vector<Buffer<double>> weights;
     for (const Part& part : parts_) {
-        training.push_back(sums_of_groups<uint64_t>(part.first, context(), is_positive(part.training)));
-        held.push_back(sums_of_groups<uint64_t>(part.first, context(), is_positive(part.held)));
-        weights.push_back(sums_of_groups<double>(part.first, context(), [&](RowId row) { return part.training[row]; }));
+        training.push_back(
+            sums_of_groups<uint64_t>(part.first, context(), [&](RowId row) { return part.worth(row) > 0; }));
+        held.push_back(
+            sums_of_groups<uint64_t>(part.first, context(), [&](RowId row) { return part.worth(row, true) > 0; }));
+        weights.push_back(sums_of_groups<double>(part.first, context(), [&](RowId row) { return part.worth(row); }));
     }
-    held_rows_ = total<Counting>(*groups_, held, context());
-    if (total<Counting>(*groups_, training, context()) == 0) refuse_no_training_rows(dataset.rows, held_rows_);
-    for (size_t t = 0; t < parts_.size(); t++) {
-        parts_[t].weight_beside = beside<SumProduct>(*groups_, t, weights, context());
-        if (t >= dataset.tables.size()) continue; // a bag
-        make_design(parts_[t], beside<Counting>(*groups_, t, training, context()), dataset);
+    held_rows_ = count_of(*groups_, held, context());
+    if (count_of(*groups_, training, context()) == 0) refuse_no_training_rows(dataset.rows, held_rows_);
+    {
+        const BothWays<SumProduct> messages(*groups_, weights, team(), context());
+        for (size_t t = 0; t < parts_.size(); t++)
+            parts_[t].weight_beside = messages.beside(static_cast<int>(t), context());
     }
+    const BothWays<Counting> messages(*groups_, training, team(), context());
+    for (size_t t = 0; t < dataset.tables.size(); t++) // without bags
+        make_design(parts_[t], messages.beside(static_cast<int>(t), context()), dataset);
 }
 
 // A row of the table stands for all rows of the join that it takes part in.
 void JoinLikelihood::make_design(Part& part, const Buffer<uint64_t>& count_beside, Dataset& dataset) {
     MemoryBudget& memory = context().memory();
-    const uint64_t rows = part.training.size();
+    const uint64_t rows = part.rows();
     OrderedRows own{Dataset(memory, rows), rows, Buffer<uint64_t>(memory, what_tables, rows)};
     own.dataset.add_table(rows);
     own.dataset.weight.resize(rows);
     context().for_each(part.groups(), 4, [&](uint64_t group) {
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++) {
-            own.dataset.weight[row] = part.training[row] * part.weight_beside[group];
-            own.repeats[row] = part.training[row] > 0 ? count_beside[group] : 0;
+            own.dataset.weight[row] = part.worth(row) * part.weight_beside[group];
+            own.repeats[row] = part.worth(row) > 0 ? count_beside[group] : 0;
         }
     });
     for (const uint32_t f : part.features) {
@@ -240,8 +209,7 @@ TargetSums JoinLikelihood::targets() const {
         sums.rows += repeats;
         sums.weight += w;
         sums.targets += w * y;
-        sums.terms +=
-            static_cast<double>(repeats) * log_likelihood_term(family(), y, parts_[target_table_].training[row]);
+        sums.terms += static_cast<double>(repeats) * log_likelihood_term(family(), y, parts_[target_table_].worth(row));
         sums.is_constant &= y == first.value_or(y);
         first = y;
     });
@@ -251,21 +219,18 @@ TargetSums JoinLikelihood::targets() const {
 
 std::vector<Buffer<double>> JoinLikelihood::residual_parts(std::span<const double> coefficients) const {
     std::vector<Buffer<double>> residuals;
-    for (const Part& part : parts_) residuals.emplace_back(context().memory(), what_tables, part.training.size(), 0.0);
+    for (const Part& part : parts_) residuals.emplace_back(context().memory(), what_tables, part.rows(), 0.0);
     for_each_table([&](size_t t, RunContext& own) {
         const Part& part = parts_[t];
         std::vector<double> of_design(part.places.size());
         for (size_t place = 0; place < of_design.size(); place++)
             of_design[place] = place > 0 && part.places[place] == 0 ? 0 : coefficients[part.places[place]];
         if (!has_target(t)) of_design[0] = 0;
-        RowBlock rows(*part.design, own.memory());
-        for (uint64_t begin = 0; begin < residuals[t].size(); begin += block_rows) {
-            rows.read(begin, std::min<uint64_t>(residuals[t].size(), begin + block_rows));
+        for_each_block(*part.design, 0, part.rows(), own, [&](RowBlock& rows, uint64_t begin) {
             const std::span<const double> scores = rows.score(of_design);
             for (size_t i = 0; i < scores.size(); i++)
                 residuals[t][begin + i] = (has_target(t) ? target_[begin + i] : 0) - scores[i];
-            own.worked(rows.count() * (1 + of_design.size() / 8));
-        }
+        });
     });
     return residuals;
 }
@@ -274,21 +239,17 @@ std::vector<Buffer<Moments>> JoinLikelihood::moments_of(const std::vector<Buffer
                                                         bool is_held) const {
     std::vector<Buffer<Moments>> moments;
     for (size_t t = 0; t < parts_.size(); t++) {
-        const Buffer<double>& worth = parts_[t].worth(is_held);
-        Buffer<Moments>& sums = moments.emplace_back(context().memory(), what_tables, parts_[t].groups(), Moments{});
+        const Part& part = parts_[t];
+        Buffer<Moments>& sums = moments.emplace_back(context().memory(), what_tables, part.groups(), Moments{});
         context().for_each(sums.size(), 8, [&](uint64_t group) {
-            for (RowId row = parts_[t].first[group]; row < parts_[t].first[group + 1]; row++) {
-                const DoubleDouble residual = residuals[t][row], weighted = worth[row] * residual;
-                sums[group] = MomentRing::add(sums[group], {worth[row], weighted, weighted * residual});
+            for (RowId row = part.first[group]; row < part.first[group + 1]; row++) {
+                const DoubleDouble worth = part.worth(row, is_held), residual = residuals[t][row];
+                const DoubleDouble weighted = worth * residual;
+                sums[group] = MomentRing::add(sums[group], {worth, weighted, weighted * residual});
             }
         });
     }
     return moments;
-}
-
-Buffer<Moments> JoinLikelihood::moments_beside(size_t table, const std::vector<Buffer<Moments>>& moments,
-                                               RunContext& own) const {
-    return beside<MomentRing>(*groups_, table, moments, own);
 }
 
 double JoinLikelihood::deviance_of(const std::vector<Buffer<double>>& residuals, const Buffer<Moments>& beside,
@@ -299,10 +260,10 @@ double JoinLikelihood::deviance_of(const std::vector<Buffer<double>>& residuals,
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++) {
             const DoubleDouble residual = residuals[target_table_][row];
             const Moments own{1.0, residual, residual * residual};
-            deviance += part.worth(is_held)[row] * MomentRing::multiply(own, beside[group]).squares;
+            deviance += part.worth(row, is_held) * MomentRing::multiply(own, beside[group]).squares;
         }
     });
-    return std::max(0.0, deviance.nearest());
+    return std::max(deviance.nearest(), 0.0); // NaN where it overflows
 }
 
 void JoinLikelihood::add_slopes(size_t table, const Buffer<double>& residuals, const Buffer<Moments>& beside,
@@ -312,15 +273,12 @@ void JoinLikelihood::add_slopes(size_t table, const Buffer<double>& residuals, c
     Buffer<double> slope(own.memory(), what_tables, residuals.size());
     own.for_each(part.groups(), 8, [&](uint64_t group) {
         for (RowId row = part.first[group]; row < part.first[group + 1]; row++)
-            slope[row] = part.training[row] * (beside[group].weight * residuals[row] + beside[group].sum).nearest();
+            slope[row] = part.worth(row) * (beside[group].weight * residuals[row] + beside[group].sum).nearest();
     });
-    RowBlock rows(*part.design, own.memory());
-    for (uint64_t begin = 0; begin < residuals.size(); begin += block_rows) {
-        rows.read(begin, std::min<uint64_t>(residuals.size(), begin + block_rows));
+    for_each_block(*part.design, 0, part.rows(), own, [&](RowBlock& rows, uint64_t begin) {
         for (size_t i = 0; i < rows.count(); i++) rows.set(i, slope[begin + i], 0);
         rows.add_slopes(sums.data());
-        own.worked(rows.count() * (1 + sums.size() / 8));
-    }
+    });
     if (has_target(table)) slopes[0] = sums[0];
     for (size_t place = 1; place < sums.size(); place++)
         if (part.places[place] > 0) slopes[part.places[place]] = sums[place];
@@ -331,9 +289,10 @@ LikelihoodSums JoinLikelihood::at(std::span<const double> coefficients, Curvatur
     sums.slopes = Buffer<double>(context().memory(), sums.slopes.what(), columns_->size(), 0.0);
     const std::vector<Buffer<double>> residuals = residual_parts(coefficients);
     const std::vector<Buffer<Moments>> moments = moments_of(residuals, false);
+    const BothWays<MomentRing> messages(*groups_, moments, team(), context());
     for_each_table([&](size_t t, RunContext& own) {
         if (parts_[t].features.empty() && !has_target(t)) return;
-        const Buffer<Moments> beside = moments_beside(t, moments, own);
+        const Buffer<Moments> beside = messages.beside(static_cast<int>(t), own);
         add_slopes(t, residuals[t], beside, own, sums.slopes);
         if (has_target(t)) sums.deviance = sums.pearson = deviance_of(residuals, beside, false, own);
     });
@@ -344,7 +303,8 @@ LikelihoodSums JoinLikelihood::at(std::span<const double> coefficients, Curvatur
 double JoinLikelihood::held_out(std::span<const double> coefficients) const {
     const std::vector<Buffer<double>> residuals = residual_parts(coefficients);
     const std::vector<Buffer<Moments>> moments = moments_of(residuals, true);
-    const Buffer<Moments> beside = moments_beside(target_table_, moments, context());
+    const BothWays<MomentRing> messages(*groups_, moments, team(), context());
+    const Buffer<Moments> beside = messages.beside(static_cast<int>(target_table_), context());
     DoubleDouble weight;
     context().for_each(beside.size(), 4,
                        [&](uint64_t group) { weight += moments[target_table_][group].weight * beside[group].weight; });
@@ -367,17 +327,13 @@ Buffer<double> JoinLikelihood::matrix() const {
 void JoinLikelihood::add_products_within(size_t table, Buffer<double>& matrix) const {
     const Part& part = parts_[table];
     const size_t size = columns_->size(), own_size = part.places.size();
-    const LikelihoodSums sums = sums_in_lanes(0, part.training.size(), own_size, true, team(), context(),
-                                              [&](uint64_t first, uint64_t last, LikelihoodSums& to, RunContext& own) {
-                                                  RowBlock rows(*part.design, own.memory());
-                                                  for (uint64_t begin = first; begin < last; begin += block_rows) {
-                                                      rows.read(begin, std::min<uint64_t>(last, begin + block_rows));
-                                                      for (size_t i = 0; i < rows.count(); i++)
-                                                          rows.set(i, 0, part.design->weight(begin + i));
-                                                      rows.add_matrix(to.matrix.data(), own_size, own);
-                                                      own.worked(rows.count() * (1 + own_size / 8));
-                                                  }
-                                              });
+    const auto add = [&](uint64_t first, uint64_t last, LikelihoodSums& to, RunContext& own) {
+        for_each_block(*part.design, first, last, own, [&](RowBlock& rows, uint64_t begin) {
+            for (size_t i = 0; i < rows.count(); i++) rows.set(i, 0, part.design->weight(begin + i));
+            rows.add_matrix(to.matrix.data(), own_size, own);
+        });
+    };
+    const LikelihoodSums sums = sums_in_lanes(0, part.rows(), own_size, true, team(), context(), add);
     if (has_target(table)) matrix[0] = sums.matrix[0];
     for (size_t i = 1; i < own_size; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -389,7 +345,7 @@ void JoinLikelihood::add_products_within(size_t table, Buffer<double>& matrix) c
 
 TableMeans JoinLikelihood::means_of(const Part& part) const {
     MemoryBudget& memory = context().memory();
-    const auto worth = [&](RowId row) { return part.training[row]; };
+    const auto worth = [&](RowId row) { return part.worth(row); };
     TableMeans made{{},
                     Buffer<double>(memory, what_tables),
                     sums_of_groups<double>(part.first, context(), worth),
@@ -409,10 +365,10 @@ TableMeans JoinLikelihood::means_of(const Part& part) const {
         for (uint64_t row = part.first[group]; row < part.first[group + 1]; row++) {
             if (row == end) {
                 begin = end;
-                end = std::min<uint64_t>(part.training.size(), begin + block_rows);
+                end = std::min<uint64_t>(part.rows(), begin + block_rows);
                 rows.read(begin, end);
             }
-            rows.add_row(row - begin, part.training[row], sums.data());
+            rows.add_row(row - begin, part.worth(row), sums.data());
         }
         for (const size_t place : own_places)
             made.means.append_reserved(made.weights[group] > 0 ? sums[place] / made.weights[group] : 0);

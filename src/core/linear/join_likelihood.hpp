@@ -37,7 +37,7 @@ class JoinLikelihood : public Likelihood {
     // Rows of a table, in groups that the rest of the join cannot tell apart.
     struct Part {
         Buffer<relational::RowId> first;    // by group, and one more: where its rows begin
-        Buffer<double> training, held;      // by row: what it is worth as a part of such a row of the join
+        Buffer<double> training, held;      // by row: what it is worth as a part of such a row of the join; empty: 1
         Buffer<double> weight_beside;       // by group: the weight of what it joins with in training rows
         std::vector<uint32_t> features;     // of the table, among all
         std::unique_ptr<Design> design;     // of these
@@ -45,7 +45,11 @@ class JoinLikelihood : public Likelihood {
         std::vector<size_t> places = {};    // by place of the design: the place among all, 0 of what was dropped
 
         uint64_t groups() const { return first.size() - 1; }
-        const Buffer<double>& worth(bool is_held) const { return is_held ? held : training; }
+        uint64_t rows() const { return first[groups()]; }
+        double worth(uint64_t row, bool is_held = false) const {
+            const Buffer<double>& worths = is_held ? held : training;
+            return worths.empty() ? 1 : worths[row];
+        }
     };
 
     void make_parts(Dataset& dataset, std::vector<relational::RowGroups> groups);
@@ -61,9 +65,7 @@ class JoinLikelihood : public Likelihood {
     // Returns what each row adds to the residual.
     std::vector<Buffer<double>> residual_parts(std::span<const double> coefficients) const;
     std::vector<Buffer<Moments>> moments_of(const std::vector<Buffer<double>>& residuals, bool is_held) const;
-    // Returns the moments of all that a table's groups join with, but for themselves.
-    Buffer<Moments> moments_beside(size_t table, const std::vector<Buffer<Moments>>& moments,
-                                   RunContext& context) const;
+    // beside: the moments of all that a table's groups join with, but for themselves.
     double deviance_of(const std::vector<Buffer<double>>& residuals, const Buffer<Moments>& beside, bool is_held,
                        RunContext& context) const;
     void add_slopes(size_t table, const Buffer<double>& residuals, const Buffer<Moments>& beside, RunContext& context,

@@ -33,24 +33,25 @@ double multiplications(const JoinTree& tree, const std::vector<double>& groups, 
 
 JoinTree cheapest_tree(const JoinTree& any, const std::vector<double>& groups, const std::vector<size_t>& columns) {
     JoinTree best = any;
-    double least = multiplications(best, groups, columns);
+    double min_cost = multiplications(best, groups, columns);
     for (int root = 0; root < static_cast<int>(columns.size()); root++) {
         JoinTree tree = relational::reroot(any, root);
-        const double found = multiplications(tree, groups, columns);
-        if (found >= least) continue;
-        least = found;
+        const double cost = multiplications(tree, groups, columns);
+        if (cost >= min_cost) continue;
+        min_cost = cost;
         best = std::move(tree);
     }
     return best;
 }
 
-// What a table says to its parent of itself and those below it, by key of their separator.
+// A table tells its parent about itself and the tables below it. There is an entry for each key of their separator.
 struct Message {
     std::vector<size_t> places;
     Buffer<double> means, weights;
 };
 
-// A table with what those below it have said. Pairs of columns of different parts meet here and nowhere below.
+// Puts a table together with the messages of the tables below it. Columns of two such parts meet here for the first
+// time, and their products are added here.
 class MeetingPoint {
   public:
     MeetingPoint(const TableMeans& own, uint64_t groups) : own_(own), groups_(groups) {

@@ -8,8 +8,8 @@ namespace {
 
 // Returns how many sums are formed side by side, whose memory is bounded.
 size_t lanes_of(uint64_t rows, size_t size, bool has_matrix) {
-    static constexpr size_t most = 16, numbers = size_t{1} << 22;
-    const size_t by_memory = has_matrix ? std::clamp<size_t>(numbers / (size * size), 2, most) : most;
+    static constexpr size_t max_lanes = 16, max_numbers = size_t{1} << 22;
+    const size_t by_memory = has_matrix ? std::clamp<size_t>(max_numbers / (size * size), 2, max_lanes) : max_lanes;
     return std::clamp<size_t>(rows / (8 * block_rows), 1, by_memory);
 }
 
@@ -47,13 +47,9 @@ sums_in_lanes(uint64_t begin, uint64_t end, size_t size, bool has_matrix, Thread
               const std::function<void(uint64_t begin, uint64_t end, LikelihoodSums& sums, RunContext& context)>& add) {
     const size_t lanes = lanes_of(end - begin, size, has_matrix);
     std::vector<LikelihoodSums> sums = empty_sums(lanes, size, has_matrix, context.memory());
-    WorkerContexts contexts(context, team.size(), 0, "sums of a linear model");
-    const auto add_lane = [&](size_t lane, RunContext& own) {
+    for_each_item(team, lanes, context, [&](size_t lane, RunContext& own) {
         add(begin + (end - begin) * lane / lanes, begin + (end - begin) * (lane + 1) / lanes, sums[lane], own);
-    };
-    team.for_each(
-        lanes, [&](size_t lane, int worker) { contexts.run(worker, [&](RunContext& own) { add_lane(lane, own); }); },
-        [&] { contexts.poll(); });
+    });
     return total_of(std::move(sums));
 }
 

@@ -289,13 +289,14 @@ void check_finite_model(const Model& model) {
 
 // Says which columns have no coefficient.
 void warn_of_dropped(const Model& model, std::vector<std::string>& warnings) {
-    static constexpr size_t most = 10;
+    static constexpr size_t max_names = 10;
     for (const ColumnState state : {ColumnState::constant, ColumnState::dependent}) {
         std::string names;
         size_t count = 0;
         for (const Column& column : model.columns)
-            if (column.state == state && ++count <= most) names += (names.empty() ? "" : ", ") + model.name_of(column);
-        if (count > most) names += format(", and %zu more", count - most);
+            if (column.state == state && ++count <= max_names)
+                names += (names.empty() ? "" : ", ") + model.name_of(column);
+        if (count > max_names) names += format(", and %zu more", count - max_names);
         if (count > 0)
             warnings.push_back((state == ColumnState::constant
                                     ? "constant in all training rows, and without a coefficient: "
@@ -322,8 +323,8 @@ void fit_to(Likelihood& likelihood, const SquaresOf& squares_of, Model& model) {
 std::optional<Buffer<double>> squared_slopes(const RowLikelihood& likelihood, std::span<const double> coefficients,
                                              Model& model) {
     if (model.options.std_error == StdError::model) return {};
-    Buffer<double> squares = likelihood.squared_slopes(coefficients, model.statistics.groups);
-    if (const FeatureColumn* const divider = likelihood.divider(); divider && model.statistics.groups < 2)
+    Buffer<double> squares = likelihood.squared_slopes(coefficients, model.statistics.clusters);
+    if (const FeatureColumn* const divider = likelihood.divider(); divider && model.statistics.clusters < 2)
         throw Error(ErrorCode::invalid_argument,
                     format("group_by \"%s\" has one value in the training rows", divider->name.c_str()),
                     "Robust errors by group need two groups at least.");
@@ -352,8 +353,9 @@ bool append_offset(Dataset& dataset, Family family, RunContext& context) {
     return true;
 }
 
-// Begins a model of what options and labels say.
-FitResult begin_model(const Options& options, const std::vector<std::string>& labels) {
+// Begins a model of what options and labels say, of so many features.
+FitResult begin_model(const Options& options, const std::vector<std::string>& labels, size_t features) {
+    if (features == 0) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
     options.validate();
     FitResult result;
     result.model.options = options;
@@ -365,8 +367,7 @@ FitResult begin_model(const Options& options, const std::vector<std::string>& la
 } // namespace
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    if (dataset.features.empty()) throw Error(ErrorCode::invalid_argument, "there are no features to fit");
-    FitResult result = begin_model(options, dataset.labels);
+    FitResult result = begin_model(options, dataset.labels, dataset.features.size());
     Model& model = result.model;
     const bool has_offset = append_offset(dataset, model.options.family, context);
     ThreadTeam team(context);
@@ -390,7 +391,7 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
 
 FitResult fit_factorised(relational::Join join, const relational::DatasetPlan& plan, const Options& options,
                          RunContext& context) {
-    FitResult result = begin_model(options, plan.labels);
+    FitResult result = begin_model(options, plan.labels, plan.features.size());
     Model& model = result.model;
     ThreadTeam team(context);
     const auto likelihood = [&] {

@@ -118,7 +118,7 @@ void encode(const Statistics& statistics, Writer& writer) {
         writer.put_optional(number);
     writer.put_finite(statistics.degrees_of_freedom);
     writer.put(statistics.iterations);
-    writer.put(statistics.groups);
+    writer.put(statistics.clusters);
 }
 
 Statistics decode_statistics(Reader& reader) {
@@ -133,7 +133,7 @@ Statistics decode_statistics(Reader& reader) {
     if (statistics.dispersion.value_or(0) < 0) corrupt_model("Its dispersion is negative.");
     statistics.degrees_of_freedom = get_not_negative(reader, "number of degrees of freedom");
     statistics.iterations = reader.get<uint32_t>();
-    statistics.groups = reader.get<uint64_t>();
+    statistics.clusters = reader.get<uint64_t>();
     return statistics;
 }
 
@@ -178,7 +178,7 @@ std::vector<FeatureTerms> terms_of(const Model& model) {
 
 double Model::test_degrees_of_freedom() const {
     if (!has_dispersion()) return std::numeric_limits<double>::infinity();
-    return statistics.groups > 0 ? static_cast<double>(statistics.groups - 1) : statistics.degrees_of_freedom;
+    return statistics.clusters > 0 ? static_cast<double>(statistics.clusters - 1) : statistics.degrees_of_freedom;
 }
 
 void encode(const Model& model, Writer& writer) {
@@ -200,7 +200,7 @@ Model decode(Reader& reader) {
     if (model.options.family == Family::automatic) corrupt_model("It has no family.");
     sections.require(coefficients_section, [&] { decode_coefficients(reader, model); });
     sections.require(statistics_section, [&] { model.statistics = decode_statistics(reader); });
-    if (model.statistics.groups == 1) corrupt_model("Its errors are clustered by one group.");
+    if (model.statistics.clusters == 1) corrupt_model("Its errors are clustered by one group.");
     sections.read(covariance_section, [&] { decode_covariance(reader, model); });
     return model;
 }

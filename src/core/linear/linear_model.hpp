@@ -37,7 +37,7 @@ struct Statistics {
     std::optional<double> log_likelihood, aic;
     double degrees_of_freedom = 0; // rows less coefficients, of residuals
     uint32_t iterations = 0;
-    uint64_t groups = 0;                    // that robust errors are clustered by; 0: none
+    uint64_t clusters = 0;                  // of rows, in robust errors; 0: none
     std::optional<double> holdout_deviance; // the mean of held-out rows
 };
 
@@ -61,7 +61,7 @@ struct Model : Provenance {
     bool has_offset() const { return !columns.empty() && columns.back().state == ColumnState::offset; }
     // Says whether tests are by Student's t, since the dispersion is estimated.
     bool has_dispersion() const { return options.family == Family::gaussian || options.family == Family::gamma; }
-    // Returns those of Student's t in tests and intervals: one less than groups, where errors are clustered; infinite
+    // Returns those of Student's t in tests and intervals: one less than clusters, where there are some; infinite
     // where tests are normal.
     double test_degrees_of_freedom() const;
     // Returns a column as a reader knows it: its feature, with its category where it has one.

@@ -11,8 +11,8 @@ namespace btml::linear {
 // the target has labels, gaussian where it is a number.
 enum class Family : uint8_t { automatic, gaussian, binomial, poisson, gamma };
 
-// What standard errors assume: that the family is right, or nothing of the variances (HC1). With groups, robust ones
-// assume nothing of rows within a group either.
+// What standard errors assume: that the family is right, or nothing of the variances (HC1). In clusters, which
+// group_by names, robust ones assume nothing of rows within a cluster either.
 enum class StdError : uint8_t { model, robust };
 
 struct Options {

@@ -29,7 +29,7 @@ std::vector<size_t> columns_of(const Join& join, const relational::DatasetPlan& 
 }
 
 // Return how many groups of rows with equal keys a table has: at least, or in fact, which takes a look at each row.
-double least_groups(const Join& join, int table) {
+double min_groups(const Join& join, int table) {
     uint64_t groups = 1;
     for (const int neighbour : join.tree().neighbours(table))
         groups = std::max(groups, join.key_count(table, neighbour));
@@ -37,7 +37,7 @@ double least_groups(const Join& join, int table) {
 }
 
 double count_groups(const Join& join, int table, RunContext& context) {
-    if (join.tree().neighbours(table).size() < 2) return least_groups(join, table);
+    if (join.tree().neighbours(table).size() < 2) return min_groups(join, table);
     return static_cast<double>(group_rows(join, table, context).count());
 }
 
@@ -69,7 +69,7 @@ bool is_faster_by_tables(const Join& join, const relational::DatasetPlan& plan, 
     const double by_rows = cost_of_rows(join, plan, join_rows);
     std::vector<double> groups;
     const auto is_faster = [&] { return by_rows > surely * cost_of_tables(join, plan, groups); };
-    for (int t = 0; t < static_cast<int>(join.tables().size()); t++) groups.push_back(least_groups(join, t));
+    for (int t = 0; t < static_cast<int>(join.tables().size()); t++) groups.push_back(min_groups(join, t));
     if (!is_faster()) return false;
     for (size_t t = 0; t < groups.size(); t++) groups[t] = count_groups(join, static_cast<int>(t), context);
     return is_faster();
@@ -102,7 +102,7 @@ double bytes_of_tables(const Join& join, const relational::DatasetPlan& plan) {
     for (int t = 0; t < static_cast<int>(columns.size()); t++)
         bytes +=
             static_cast<double>(join.tables()[t].rows) * 5 * sizeof(double) +
-            least_groups(join, t) * static_cast<double>(9 * 2 + 2 * columns[static_cast<size_t>(t)]) * sizeof(double);
+            min_groups(join, t) * static_cast<double>(9 * 2 + 2 * columns[static_cast<size_t>(t)]) * sizeof(double);
     return bytes;
 }
 

@@ -66,8 +66,8 @@ class CoordinateDescent {
           squares_(squares) {}
 
     std::vector<double> run(RunContext& context) {
-        static constexpr int most = 100'000; // sweeps
-        for (int sweep = 0; sweep < most; sweep++) {
+        static constexpr int max_sweeps = 100'000;
+        for (int sweep = 0; sweep < max_sweeps; sweep++) {
             bool moved = false;
             for (size_t j = 0; j < size_; j++) moved |= move(j, context);
             if (!moved) return std::move(x_);

@@ -73,14 +73,9 @@ void gather(FeatureColumn& column, const uint32_t* rows, size_t count, RunContex
 // Stores the columns of a table in the order of these of its rows.
 void gather_table(Dataset& dataset, int table, const uint32_t* rows, size_t count, ThreadTeam& team,
                   RunContext& context) {
-    WorkerContexts contexts(context, team.size(), 0, "the order of rows");
-    team.for_each(
-        dataset.features.size(),
-        [&](size_t f, int worker) {
-            FeatureColumn& column = dataset.features[f];
-            if (column.table == table) contexts.run(worker, [&](RunContext& own) { gather(column, rows, count, own); });
-        },
-        [&] { contexts.poll(); });
+    for_each_item(team, dataset.features.size(), context, [&](size_t f, RunContext& own) {
+        if (dataset.features[f].table == table) gather(dataset.features[f], rows, count, own);
+    });
     if (dataset.divider && dataset.divider->table == table) gather(*dataset.divider, rows, count, context);
     if (dataset.target_table != table) return;
     gather(dataset.target, rows, count, context);

@@ -1,4 +1,4 @@
-// A block of rows of a design, with what they add to sums.
+// Reads a design in blocks of rows, and adds what they are worth to sums.
 #pragma once
 
 #include "core/algebra/dense.hpp"
@@ -24,16 +24,16 @@ inline void subtract_products(const double* weighted, const double* values, size
         }
 }
 
-// Rows of a design, with what they are worth at the coefficients at hand.
+// Holds a block of rows of a design, and what each of them is worth at the coefficients at hand.
 class RowBlock {
   public:
     RowBlock(const Design& design, MemoryBudget& budget)
         : design_(design),
           dense_(design.columns().dense()),
-          groups_(design.groups()),
+          categoricals_(design.categoricals()),
           values_(budget, what, block_rows * dense_),
           weighted_(budget, what, block_rows * dense_),
-          places_(budget, what, block_rows * groups_),
+          places_(budget, what, block_rows * categoricals_),
           scores_(budget, what, block_rows),
           slopes_(budget, what, block_rows),
           weights_(budget, what, block_rows) {}
@@ -114,26 +114,40 @@ class RowBlock {
     static constexpr const char* what = "rows of a linear model";
 
     const double* column(size_t d) const { return &values_[d * block_rows]; }
-    std::span<const uint32_t> categories(size_t i) const { return places_.span().subspan(i * groups_, groups_); }
-    // Places of later groups are greater.
+    std::span<const uint32_t> categories(size_t i) const {
+        return places_.span().subspan(i * categoricals_, categoricals_);
+    }
+    // Places of later features are greater.
     void add_categories(size_t i, double* matrix, size_t size) const {
         const std::span<const uint32_t> places = categories(i);
-        for (size_t g = 0; g < places.size(); g++) {
-            if (places[g] == 0) continue;
-            double* const row = matrix + places[g] * size;
+        for (size_t k = 0; k < places.size(); k++) {
+            if (places[k] == 0) continue;
+            double* const row = matrix + places[k] * size;
             for (size_t d = 0; d < dense_; d++) row[d] += weights_[i] * column(d)[i];
-            for (size_t h = 0; h <= g; h++)
+            for (size_t h = 0; h <= k; h++)
                 if (places[h] > 0) row[places[h]] += weights_[i];
         }
     }
 
     const Design& design_;
-    const size_t dense_, groups_;
+    const size_t dense_, categoricals_;
     Buffer<double> values_, weighted_; // column by column
     Buffer<uint32_t> places_;          // row by row
     Buffer<double> scores_, slopes_, weights_;
     uint64_t begin_ = 0;
     size_t count_ = 0;
 };
+
+// Calls body(rows, begin) for blocks of rows from `first` to `last`, one after the other: the block and its first row.
+template <class Body>
+void for_each_block(const Design& design, uint64_t first, uint64_t last, RunContext& context, const Body& body) {
+    RowBlock rows(design, context.memory());
+    const uint64_t units = 1 + design.columns().size() / 8; // of work, of a row
+    for (uint64_t begin = first; begin < last; begin += block_rows) {
+        rows.read(begin, std::min<uint64_t>(last, begin + block_rows));
+        body(rows, begin);
+        context.worked(rows.count() * units);
+    }
+}
 
 } // namespace btml::linear

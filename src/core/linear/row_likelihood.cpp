@@ -46,10 +46,10 @@ TargetSums RowLikelihood::targets() const {
 // The slope falls as the intercept grows: its sign says where the best one lies. Newton's steps are taken where they
 // are short, since those from afar are none of a family with exp.
 double RowLikelihood::start(double mean) const {
-    static constexpr double converged = 1e-12, is_short = 0.5, most_score = 3 * max_score;
+    static constexpr double converged = 1e-12, is_short = 0.5;
     static constexpr int passes = 50;
     const bool is_gaussian = family() == Family::gaussian;
-    double least = -most_score, most = most_score, at = score_of_mean(family(), mean);
+    double min_start = -3 * max_score, max_start = 3 * max_score, at = score_of_mean(family(), mean);
     for (int pass = 0; pass < passes && std::isfinite(at); pass++) {
         double slope = 0, curvature = 0;
         context().for_each(design_.training(), 4, [&](uint64_t row) {
@@ -60,8 +60,8 @@ double RowLikelihood::start(double mean) const {
             curvature += design_.weight(row) * terms.curvature;
         });
         double step = slope / curvature;
-        (slope > 0 ? least : most) = at;
-        if (!is_gaussian && !(std::fabs(step) < is_short)) step = least + (most - least) / 2 - at;
+        (slope > 0 ? min_start : max_start) = at;
+        if (!is_gaussian && !(std::fabs(step) < is_short)) step = min_start + (max_start - min_start) / 2 - at;
         at += step;
         if (is_gaussian || std::fabs(step) <= converged * (1 + std::fabs(at))) break;
     }
@@ -72,21 +72,17 @@ LikelihoodSums RowLikelihood::sums(std::span<const double> coefficients, Curvatu
                                    uint64_t end, bool has_squared_slopes) const {
     const bool has_matrix = curvature != Curvature::none || has_squared_slopes;
     const size_t size = columns().size();
-    const uint64_t units = 1 + size / 8;
-    return sums_in_lanes(begin, end, size, has_matrix, team(), context(),
-                         [&](uint64_t first, uint64_t last, LikelihoodSums& sums, RunContext& own) {
-                             RowBlock rows(design_, own.memory());
-                             for (uint64_t row = first; row < last; row += block_rows) {
-                                 rows.read(row, std::min<uint64_t>(last, row + block_rows));
-                                 with_family(family(), [&](auto family) {
-                                     rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums);
-                                 });
-                                 rows.add_slopes(sums.slopes.data());
-                                 if (has_squared_slopes) rows.square_slopes();
-                                 if (has_matrix) rows.add_matrix(sums.matrix.data(), size, own);
-                                 own.worked(rows.count() * units);
-                             }
-                         });
+    const auto add = [&](uint64_t first, uint64_t last, LikelihoodSums& sums, RunContext& own) {
+        for_each_block(design_, first, last, own, [&](RowBlock& rows, uint64_t) {
+            with_family(family(), [&](auto family) {
+                rows.template add_terms<decltype(family)::value>(coefficients, curvature, sums);
+            });
+            rows.add_slopes(sums.slopes.data());
+            if (has_squared_slopes) rows.square_slopes();
+            if (has_matrix) rows.add_matrix(sums.matrix.data(), size, own);
+        });
+    };
+    return sums_in_lanes(begin, end, size, has_matrix, team(), context(), add);
 }
 
 LikelihoodSums RowLikelihood::at(std::span<const double> coefficients, Curvature curvature) const {
@@ -100,34 +96,31 @@ double RowLikelihood::held_out(std::span<const double> coefficients) const {
     return sums(coefficients, Curvature::none, first, design_.rows()).deviance / weight;
 }
 
-Buffer<double> RowLikelihood::squared_slopes(std::span<const double> coefficients, uint64_t& groups) const {
-    if (design_.dataset().divider) return clustered(coefficients, groups);
+Buffer<double> RowLikelihood::squared_slopes(std::span<const double> coefficients, uint64_t& clusters) const {
+    if (design_.dataset().divider) return clustered(coefficients, clusters);
     return std::move(sums(coefficients, Curvature::none, 0, design_.training(), true).matrix);
 }
 
-Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, uint64_t& groups) const {
-    const FeatureColumn& group = *design_.dataset().divider;
-    const RowIds ids = design_.dataset().ids_of(group);
-    const size_t size = columns().size(), codes = group.categories.size();
+Buffer<double> RowLikelihood::clustered(std::span<const double> coefficients, uint64_t& clusters) const {
+    const FeatureColumn& cluster = *design_.dataset().divider;
+    const RowIds ids = design_.dataset().ids_of(cluster);
+    const size_t size = columns().size(), codes = cluster.categories.size();
     Buffer<double> slopes(context().memory(), "groups of a linear model", codes * size, 0.0);
     Buffer<uint8_t> seen(context().memory(), "groups of a linear model", codes, 0);
-    RowBlock rows(design_, context().memory());
     LikelihoodSums unused(context().memory());
-    for (uint64_t row = 0; row < design_.training(); row += block_rows) {
-        rows.read(row, std::min(design_.training(), row + block_rows));
+    for_each_block(design_, 0, design_.training(), context(), [&](RowBlock& rows, uint64_t begin) {
         with_family(family(), [&](auto family) {
             rows.template add_terms<decltype(family)::value>(coefficients, Curvature::none, unused);
         });
         for (size_t i = 0; i < rows.count(); i++) {
-            const uint32_t code = group.codes[ids[row + i]];
+            const uint32_t code = cluster.codes[ids[begin + i]];
             if (code == FeatureColumn::null_code)
-                throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", group.name.c_str()));
+                throw Error(ErrorCode::null_value, format("group_by \"%s\" is NULL in a row", cluster.name.c_str()));
             seen[code] = 1;
             rows.add_row(i, rows.slope(i), &slopes[code * size]);
         }
-        context().worked(rows.count() * (1 + size / 4));
-    }
-    groups = static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 1));
+    });
+    clusters = static_cast<uint64_t>(std::count(seen.begin(), seen.end(), 1));
     Buffer<double> matrix(context().memory(), "the matrix of a linear model", size * size, 0.0);
     for (size_t begin = 0; begin < codes; begin += block_rows) {
         const size_t count = std::min(block_rows, codes - begin);

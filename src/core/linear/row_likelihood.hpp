@@ -18,17 +18,17 @@ class RowLikelihood : public Likelihood {
     LikelihoodSums at(std::span<const double> coefficients, Curvature curvature) const override;
     double held_out(std::span<const double> coefficients) const override;
 
-    // Returns the column of the groups, null where there is none.
+    // Returns the column of the clusters, null where there is none.
     const FeatureColumn* divider() const { return design_.dataset().divider ? &*design_.dataset().divider : nullptr; }
-    // Returns Σ slope²·zz' over the training rows; with groups, where the dataset has a divider, Σ ss' over these, s
-    // being Σ slope·z over a group's rows, and counts groups. The lower triangle. Error null_value for a group of NULL.
-    Buffer<double> squared_slopes(std::span<const double> coefficients, uint64_t& groups) const;
+    // Returns the lower triangle of Σ slope²·zz' over the training rows. Where the dataset has a divider, it is Σ ss'
+    // over clusters, s being Σ slope·z over a cluster's rows, and counts them. Error null_value for a cluster of NULL.
+    Buffer<double> squared_slopes(std::span<const double> coefficients, uint64_t& clusters) const;
 
   private:
     LikelihoodSums sums(std::span<const double> coefficients, Curvature curvature, uint64_t begin, uint64_t end,
                         bool has_squared_slopes = false) const;
     double start(double mean) const;
-    Buffer<double> clustered(std::span<const double> coefficients, uint64_t& groups) const;
+    Buffer<double> clustered(std::span<const double> coefficients, uint64_t& clusters) const;
 
     Design& design_;
 };

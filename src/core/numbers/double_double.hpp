@@ -1,10 +1,14 @@
 // Numbers of some 106 bits: the unevaluated sum of two doubles.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
 namespace btml {
 
 // Arithmetic is Dekker's and Knuth's (Dekker: A Floating-Point Technique for Extending the Available Precision, 1971).
-// Nothing may be 1e290 or more in magnitude.
+// The range is that of doubles: what is beyond becomes NaN. Underflow adds up to 2e-323 to the error of a product, so
+// that one below 1e-291 in magnitude has fewer bits.
 struct DoubleDouble {
     double high = 0, low = 0; // |low| is at most half the distance of high from its neighbours
 
@@ -41,7 +45,8 @@ struct DoubleDouble {
 
     constexpr DoubleDouble(double high_of, double low_of) : high(high_of), low(low_of) {}
     static constexpr Halves halves_of(double x) {
-        const double wide = 0x8000001p0 * x, upper = wide - (wide - x);
+        constexpr uint64_t lower_bits = (uint64_t{1} << 27) - 1;
+        const double upper = std::bit_cast<double>((std::bit_cast<uint64_t>(x) + lower_bits / 2 + 1) & ~lower_bits);
         return {upper, x - upper};
     }
     // |a| ≥ |b|, or a is 0.

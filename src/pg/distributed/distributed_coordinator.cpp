@@ -114,8 +114,8 @@ class ShippedSource {
             if (place) add(column(*place), place == roles_.target && roles_.target_is_label);
         for (size_t i = 0; i < roles_.features.size(); i++) {
             const Source::Column& from = column(roles_.features[i]);
-            if (roles_.arrays[i])
-                add_elements(roles_.features[i], context);
+            if (roles_.arrays[i].reads())
+                add_elements(roles_.features[i], roles_.arrays[i], context);
             else
                 add(from, roles_.categorical[i] && from.type != BOOLOID);
         }
@@ -169,9 +169,8 @@ class ShippedSource {
             numbers_.push_back(number_expression(from, from.number, "s." + quoted(from.name)));
     }
     // Error not_supported for what is no array, but has a cast to one.
-    void add_elements(int place, RunContext& context) {
+    void add_elements(int place, const ArrayRule& rule, RunContext& context) {
         const Source::Column& from = column(place);
-        const ArrayRule rule = pg_call([&] { return array_rule(from.type, CurrentMemoryContext); });
         if (rule.cast)
             throw Error(ErrorCode::not_supported,
                         format("values of type %s, in column \"%s\", cannot be shipped", type_name(from.type),
@@ -288,7 +287,7 @@ FitPlan plan_of_columns(const ShippedSource& source) {
     };
     for (size_t i = 0; i < roles.features.size(); i++) {
         const Source::Column& from = source.column(roles.features[i]);
-        if (!roles.arrays[i])
+        if (!roles.arrays[i].reads())
             add_feature({from.name, stored_type_name(from.type), roles.categorical[i], {}}, roles.directions[i]);
         else
             for (const Feature& element : source.elements_of(roles.features[i]))

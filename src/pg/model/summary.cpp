@@ -194,7 +194,7 @@ void add_metrics(JsonWriter& json, const linear::Model& model) {
     add("log_likelihood", found.log_likelihood);
     add("aic", found.aic);
     json.add("degrees_of_freedom", found.degrees_of_freedom);
-    if (found.groups > 0) json.add("groups", found.groups);
+    if (found.clusters > 0) json.add("groups", found.clusters);
     json.add("iterations", found.iterations);
     add("holdout_deviance", found.holdout_deviance);
     json.end_object();

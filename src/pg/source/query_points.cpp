@@ -29,7 +29,8 @@ std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<
         if (feature.categorical)
             requests.push_back({column, ReadAs::category});
         else if (feature.element > 0)
-            requests.push_back({column, ReadAs::vector, nullptr, group.count});
+            requests.push_back({column, ReadAs::vector, nullptr, group.count,
+                                pg_call([=] { return array_rule(type, CurrentMemoryContext); })});
         else
             requests.push_back({column, ReadAs::number, time_cast(feature, type)});
     }

@@ -19,8 +19,8 @@ void append(const ColumnSink& sink, Datum value, bool null, NumberColumn& column
 
 class Columns : public RowSink {
   public:
-    Columns(std::span<const ColumnSink> sinks, KeptRows* kept, const char* relation, MemoryBudget& budget)
-        : sinks_(sinks), kept_(kept), relation_(relation), budget_(budget) {
+    Columns(std::span<const ColumnSink> sinks, KeptRows* kept, const char* relation, RunContext& context)
+        : sinks_(sinks), kept_(kept), relation_(relation), context_(context) {
         for (const ColumnSink& sink : sinks_) columns_.push_back({sink.name});
     }
 
@@ -50,7 +50,7 @@ class Columns : public RowSink {
     // Returns for how many rows to make room in so many columns when the first comes: for all that are expected, unless
     // that would take much of the budget. The planner may be wrong.
     uint64_t first_room(size_t columns) const {
-        const uint64_t affordable = budget_.left() / 4 / sizeof(double) / (columns + 1);
+        const uint64_t affordable = context_.memory().left() / 4 / sizeof(double) / (columns + 1);
         return std::max(rows_of_fetch, std::min(expected_rows_ + rows_of_fetch, affordable));
     }
 
@@ -83,9 +83,9 @@ class Columns : public RowSink {
         const uint64_t rows = std::max(rows_ + rows_of_fetch, first_room(sinks_.size() + length));
         vector.elements.reserve(length);
         for (size_t i = 0; i < length; i++) {
-            Buffer<double>& element = vector.elements.emplace_back(budget_, "the elements of arrays");
+            Buffer<double>& element = vector.elements.emplace_back(context_.memory(), "the elements of arrays");
             element.reserve(rows);
-            for (uint64_t row = 0; row < rows_; row++) element.append_reserved(null_number);
+            context_.for_each(rows_, 1, [&](uint64_t) { element.append_reserved(null_number); });
         }
     }
 
@@ -93,7 +93,7 @@ class Columns : public RowSink {
     std::vector<NumberColumn> columns_; // one for each sink
     KeptRows* kept_;
     const char* relation_;
-    MemoryBudget& budget_;
+    RunContext& context_;
     uint64_t rows_ = 0, expected_rows_ = 0;
     std::vector<double> numbers_; // of the last array
 };
@@ -102,7 +102,7 @@ class Columns : public RowSink {
 
 uint64_t scan(const Query* query, const char* sql, const char* relation, const std::vector<ColumnSink>& sinks,
               KeptRows* kept, RunContext& context) {
-    Columns columns(sinks, kept, relation, context.memory());
+    Columns columns(sinks, kept, relation, context);
     const uint64_t rows = run_query(query, sql, columns, "reading tables", context);
     columns.tell_of_rounded();
     return rows;

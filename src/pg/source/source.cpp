@@ -211,9 +211,8 @@ class Reading {
         }
         elements_.resize(places_.size() + 1);
         if (request.as == ReadAs::vector) {
-            const ArrayRule rule = pg_call([=] { return array_rule(type, CurrentMemoryContext); });
             const int column = static_cast<int>(tables_[table].columns.size());
-            vectors_.push_back({places_.size(), table, column, {rule, request.length, request.length > 0}});
+            vectors_.push_back({places_.size(), table, column, {request.array, request.length, request.length > 0}});
             sink.vector = &vectors_.back().read;
         } else if (request.as == ReadAs::number) {
             sink.number = number_kind(type);
@@ -510,7 +509,7 @@ class Reading {
     std::vector<relational::Table> tables_;
     std::vector<relational::LeftJoin> left_joins_;
     std::vector<relational::ColumnRef> places_, total_places_;
-    std::vector<std::vector<relational::ColumnRef>> elements_; // by request, as far as it has vectors
+    std::vector<std::vector<relational::ColumnRef>> elements_; // by request; empty where it is no vector
     std::deque<PendingVector> vectors_;                        // which sinks point into
     std::vector<std::unique_ptr<KeyDictionary>> group_values_;
     std::vector<std::unique_ptr<KeptRows>> kept_;

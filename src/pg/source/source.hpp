@@ -7,13 +7,14 @@
 #include "pg/source/dictionaries.hpp"
 #include "pg/source/query_rows.hpp"
 #include "pg/source/stored_rows.hpp"
+#include "pg/values/number_array.hpp"
 
 namespace btml::pg {
 
 // How an output column is read.
 enum class ReadAs {
     number,   // DataColumn of numbers
-    vector,   // arrays, which array_rule() reads: a DataColumn of numbers for each of their elements
+    vector,   // arrays: a DataColumn of numbers for each of their elements
     category, // DataColumn of codes, its categories in CategoryOrder; the type must have no category_fault()
     text,     // DataColumn of codes, its categories the texts that the session writes
     group,    // DataColumn of codes into the distinct values, which LoadedSource::group_values keeps
@@ -29,6 +30,7 @@ struct ColumnRequest {
     ReadAs as;
     PGFunction time_cast = nullptr; // of a point in time, before it becomes a number
     size_t length = 0;              // of a vector, as a model expects it; 0: as of the first one
+    ArrayRule array = {};           // of a vector: how it is read
 };
 
 // Has a base relation that is one table read as groups of rows: by its keys and the columns asked for of it, which are

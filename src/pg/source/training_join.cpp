@@ -30,20 +30,16 @@ bool is_label_target(const Source& source, int column, const TrainingRequest& re
     return false;
 }
 
-ArrayRule rule_of(const Source::Column& column) {
-    const Oid type = column.type;
-    return pg_call([=] { return array_rule(type, CurrentMemoryContext); });
-}
-
-void check_feature_type(const Source::Column& column, bool categorical) {
+// Returns how a feature's arrays are read; nothing reads what is no array. Error wrong_type for what is no feature.
+ArrayRule check_feature_type(const Source::Column& column, bool categorical) {
     const Oid type = column.type;
     if (categorical) {
         require_category(column, "feature");
-        return;
+        return {};
     }
-    if (column.number != NumberKind::none) return;
-    const ArrayRule array = rule_of(column);
-    if (array.reads()) return;
+    if (column.number != NumberKind::none) return {};
+    const ArrayRule array = pg_call([=] { return array_rule(type, CurrentMemoryContext); });
+    if (array.reads()) return array;
     if (OidIsValid(array.distrusted_cast))
         throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
                     detail_of_distrust(array), hint_of_distrust(array, column.name));
@@ -181,15 +177,13 @@ size_t place_of_feature(const Source& source, const Roles& roles, const std::str
 void assign_categories(const Source& source, const TrainingRequest& request, Roles& roles) {
     std::vector<bool>& categorical = roles.categorical;
     categorical.assign(roles.features.size(), false);
-    roles.arrays.assign(roles.features.size(), false);
     for (const std::string& name : request.categorical)
         categorical[place_of_feature(source, roles, name, "categorical")] = true;
     for (size_t i = 0; i < roles.features.size(); i++) {
         const Source::Column& column = source.columns()[roles.features[i]];
         const Oid type = column.type;
         categorical[i] = categorical[i] || pg_call([=] { return is_categorical(type); });
-        check_feature_type(column, categorical[i]);
-        roles.arrays[i] = !categorical[i] && column.number == NumberKind::none;
+        roles.arrays.push_back(check_feature_type(column, categorical[i]));
     }
 }
 
@@ -219,17 +213,20 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
         if (column) requests.push_back({*column, ReadAs::number});
     if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query])});
     if (roles.divider()) requests.push_back({*roles.divider(), roles.order_by ? ReadAs::number : ReadAs::category});
-    for (size_t i = 0; i < roles.features.size(); i++)
-        requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category
-                                               : roles.arrays[i]    ? ReadAs::vector
-                                                                    : ReadAs::number});
+    for (size_t i = 0; i < roles.features.size(); i++) {
+        const ArrayRule& array = roles.arrays[i];
+        requests.push_back({roles.features[i],
+                            roles.categorical[i] ? ReadAs::category
+                            : array.reads()      ? ReadAs::vector
+                                                 : ReadAs::number,
+                            nullptr, 0, array});
+    }
     return requests;
 }
 
 // Adds the elements that a vector has.
-void add_elements(const Source::Column& column, const std::vector<ColumnRef>& elements, int direction,
-                  DatasetPlan& plan) {
-    const std::string type = array_type_name(rule_of(column));
+void add_elements(const ArrayRule& array, const std::vector<ColumnRef>& elements, int direction, DatasetPlan& plan) {
+    const std::string type = array_type_name(array);
     for (const ColumnRef& place : elements) {
         const auto element = static_cast<uint32_t>(&place - elements.data()) + 1;
         plan.features.push_back({place, type, direction, element});
@@ -250,9 +247,8 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const LoadedS
     if (roles.query) plan.query = place();
     if (roles.divider()) plan.divider = feature(*roles.divider(), 0);
     for (size_t i = 0; i < roles.features.size(); i++) {
-        const Source::Column& column = source.columns()[roles.features[i]];
-        if (roles.arrays[i])
-            add_elements(column, loaded.elements[next++], roles.directions[i], plan);
+        if (roles.arrays[i].reads())
+            add_elements(roles.arrays[i], loaded.elements[next++], roles.directions[i], plan);
         else
             plan.features.push_back(feature(roles.features[i], roles.directions[i]));
     }

@@ -46,7 +46,7 @@ struct Roles {
     std::optional<int> holdout, weight, offset, query, fold, order_by, group_by;
     std::vector<int> features;
     std::vector<bool> categorical; // of features
-    std::vector<bool> arrays;      // of features: each element of theirs is a feature of the model
+    std::vector<ArrayRule> arrays; // of features: how arrays are read, whose elements are features of the model
     std::vector<int> directions;   // of features
 
     // The column's role other than that of a feature, or nullptr. What rows are ordered by may be a feature.

@@ -39,7 +39,7 @@ struct ArrayShape {
 // one; by_model: it is what the model expects. Errors naming the column: invalid_argument for another length, an empty
 // array and one that does not begin at 1, wrong_type for more than one dimension.
 void check_vector(const ArrayShape& shape, size_t length, bool by_model, const NumberColumn& column);
-// Reads one, as of read_numbers. Errors also: those of check_vector.
+// Reads such an array as read_numbers() does. Errors: those of read_numbers() and of check_vector().
 void read_vector(const ArrayRule& rule, Datum value, size_t length, bool by_model, std::vector<double>& numbers,
                  NumberColumn& column);
 // The name of the array type that such a column is read as.

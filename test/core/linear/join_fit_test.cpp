@@ -282,8 +282,8 @@ TEST(JoinFit, EqualValuesOfTwoTablesAreToldApart) {
     EXPECT_TRUE(bytes[0] == bytes[1]);
 }
 
-// Two tables of so many rows, and as many keys.
-Join two_tables(uint64_t rows, uint64_t keys, DatasetPlan& plan, RunContext& context) {
+// Two tables of so many rows, and as many keys. Targets are below `size`.
+Join two_tables(uint64_t rows, uint64_t keys, DatasetPlan& plan, RunContext& context, double size = 1) {
     std::vector<relational::Table> tables(2);
     for (int t = 0; t < 2; t++) {
         relational::Table& table = tables[static_cast<size_t>(t)];
@@ -297,12 +297,37 @@ Join two_tables(uint64_t rows, uint64_t keys, DatasetPlan& plan, RunContext& con
                                  {}});
         for (uint64_t row = 0; row < rows; row++) {
             table.keys[0].values.push_back(static_cast<Key>(row % keys));
-            table.columns[0].numbers.push_back(random_unit(1, static_cast<uint64_t>(t), row));
+            table.columns[0].numbers.push_back((t == 0 ? size : 1) * random_unit(1, static_cast<uint64_t>(t), row));
         }
     }
     plan.target = {0, 0};
     plan.features = {{{1, 0}, "double precision"}};
     return Join(std::move(tables), {}, context);
+}
+
+TEST(JoinFit, NoFeaturesAreRefused) {
+    QuietContext context;
+    DatasetPlan plan;
+    Join join = two_tables(10, 5, plan, context);
+    plan.features.clear();
+    const auto fit_join = [&] { fit_factorised(std::move(join), plan, options_of(Family::gaussian), context); };
+    EXPECT_EQ(btml::test::caught(fit_join).message, "there are no features to fit");
+}
+
+TEST(JoinFit, TargetsMayBeAsLargeAsInRows) {
+    QuietContext context;
+    for (const double size : {1e-150, 1e-140, 1e140, 1e150}) {
+        DatasetPlan plan;
+        Join join = two_tables(1'000, 10, plan, context, size), same = two_tables(1'000, 10, plan, context, size);
+        relational::JoinRows rows = enumerate(same, context);
+        const Options options = options_of(Family::gaussian);
+        const Model of_rows =
+            fit(make_dataset(std::move(same), std::move(rows), plan, context), options, context).model;
+        const Model model = fit_factorised(std::move(join), plan, options, context).model;
+        EXPECT_NEAR(model.statistics.deviance / of_rows.statistics.deviance, 1, 1e-9) << size;
+        EXPECT_NEAR(model.statistics.null_deviance / of_rows.statistics.null_deviance, 1, 1e-9) << size;
+        EXPECT_NEAR(model.columns[0].std_error / of_rows.columns[0].std_error, 1, 1e-9) << size;
+    }
 }
 
 TEST(LinearStrategy, GoesByTheCheaper) {

@@ -28,7 +28,7 @@ TEST(LinearBits, RowOrderAndThreadsChangeNothing) {
     for (uint64_t seed = 1; seed <= 24; seed++) {
         const Options options = random_options(seed);
         PlainRows rows = random_rows(seed % 8 == 0 ? 20'000 : 400, seed, options.family);
-        if (seed % 2) rows.groups.clear();
+        if (seed % 2) rows.clusters.clear();
         QuietContext one(1);
         const std::string bytes = bytes_of(fit_rows(rows, options, one).model);
         for (const int threads : {1, 2, 5}) {

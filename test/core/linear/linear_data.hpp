@@ -27,7 +27,7 @@ struct PlainFeature {
 struct PlainRows {
     std::vector<PlainFeature> features;
     std::vector<double> target, weight = {}; // no weights: 1
-    std::vector<uint32_t> groups = {};
+    std::vector<uint32_t> clusters = {};
     std::vector<bool> held_out = {};
     std::vector<std::string> labels = {};
     std::vector<std::vector<uint32_t>> ids =
@@ -84,12 +84,12 @@ inline Dataset dataset_of(const PlainRows& rows, RunContext& context, std::vecto
     }
     if (!rows.held_out.empty()) data.holdout_table = 0;
     data.labels = rows.labels;
-    if (rows.groups.empty()) return data;
+    if (rows.clusters.empty()) return data;
     std::vector<std::string> names;
-    for (uint32_t g = 0; g <= *std::max_element(rows.groups.begin(), rows.groups.end()); g++)
+    for (uint32_t g = 0; g <= *std::max_element(rows.clusters.begin(), rows.clusters.end()); g++)
         names.push_back(format("%03u", g));
     data.divider.emplace(context.memory(), Feature{"g", "text", true, names}, 0);
-    for (const size_t i : order) data.divider->codes.push_back(rows.groups[i]);
+    for (const size_t i : order) data.divider->codes.push_back(rows.clusters[i]);
     return data;
 }
 
@@ -131,7 +131,7 @@ inline PlainRows formula_rows(Family family, bool weighted) {
                                   ? std::max(0.0, std::floor(6 * mixed(i, 7) * (1 + eta) * (1 + eta)))
                                   : (0.2 + mixed(i, 8)) * std::exp(0.5 * eta));
         if (weighted) rows.weight.push_back(1 + static_cast<double>(i % 4) * 0.75);
-        rows.groups.push_back(static_cast<uint32_t>((i * 3 + i / 7) % 11));
+        rows.clusters.push_back(static_cast<uint32_t>((i * 3 + i / 7) % 11));
     }
     return rows;
 }
@@ -173,7 +173,7 @@ inline PlainRows random_rows(size_t count, uint64_t seed, Family family) {
                               : family == Family::poisson  ? std::floor(std::exp(0.7 * eta) * 2 * random.unit() + 0.5)
                                                            : std::exp(0.7 * eta) * (0.1 + random.unit()));
         rows.weight.push_back(random.chance(0.05) ? 0 : 0.5 + random.unit());
-        rows.groups.push_back(static_cast<uint32_t>(random.below(9)));
+        rows.clusters.push_back(static_cast<uint32_t>(random.below(9)));
         rows.held_out.push_back(random.chance(0.1));
     }
     return rows;

@@ -132,7 +132,7 @@ TEST(LinearFit, AgreesWithStatsmodels) {
         Options options = expected.of.options();
         for (const Eight* const errors : {&expected.errors, &expected.clustered, &expected.robust}) {
             options.std_error = errors == &expected.errors ? StdError::model : StdError::robust;
-            if (errors == &expected.robust) rows.groups.clear();
+            if (errors == &expected.robust) rows.clusters.clear();
             const Model model = fit_rows(rows, options, context).model;
             const std::vector<Coefficient> found = coefficients(model, {});
             ASSERT_EQ(found.size(), 8u);
@@ -148,7 +148,7 @@ TEST(LinearFit, AgreesWithStatsmodels) {
             expect_near(*statistics.log_likelihood, expected.statistics.log_likelihood, 0, "log likelihood");
             const double others = expected.of.family == Family::gaussian || expected.of.family == Family::gamma ? 9 : 8;
             expect_near(*statistics.aic, 2 * others - 2 * expected.statistics.log_likelihood, 0, "AIC");
-            EXPECT_EQ(statistics.groups, errors == &expected.clustered ? 7u : 0u);
+            EXPECT_EQ(statistics.clusters, errors == &expected.clustered ? 7u : 0u);
             EXPECT_EQ(statistics.degrees_of_freedom, 72);
             EXPECT_EQ(model.missing[1], 11u);
         }
@@ -159,7 +159,7 @@ TEST(LinearFit, AgreesWithStatsmodels) {
 TEST(LinearFit, TestsAreThoseOfStatsmodels) {
     QuietContext context;
     PlainRows rows = formula_rows(Family::gaussian, false);
-    rows.groups.clear();
+    rows.clusters.clear();
     const Model model = fit_rows(rows, {}, context).model;
     const Eight p_values = {0.18068965743144322,    7.2260992766321193e-05, 2.1547529533976017e-32,
                             0.52473995186644828,    6.2543171686779232e-14, 0.80300848120981139,

@@ -271,7 +271,7 @@ TEST(LinearLimits, OneValueFarFromTheOthers) {
                 SCOPED_TRACE(format("seed %d, far %g, against %d", static_cast<int>(seed), far, is_against));
                 PlainRows rows = random_rows(200, seed, Family::binomial);
                 rows.held_out.clear();
-                rows.groups.clear();
+                rows.clusters.clear();
                 rows.weight.assign(rows.size(), 1);
                 PlainRows others = rows;
                 rows.features[0].values[0] = far;
@@ -411,7 +411,7 @@ TEST(LinearLimits, BadInput) {
     Options robust;
     robust.std_error = StdError::robust;
     expect_refused(with([&](PlainRows& rows) {
-                       rows.groups = {3, 3, 3, 3};
+                       rows.clusters = {3, 3, 3, 3};
                    }),
                    robust, ErrorCode::invalid_argument, "group_by \"g\" has one value in the training rows");
 }

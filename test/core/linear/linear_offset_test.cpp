@@ -51,7 +51,7 @@ TEST(LinearOffset, IsAnotherTargetOrWeight) {
         const Family family = std::vector{Family::gaussian, Family::gamma, Family::poisson}[seed % 3];
         SCOPED_TRACE(format("%s, seed %d", name_of(family), static_cast<int>(seed)));
         PlainRows rows = random_rows(150, seed, family);
-        if (seed % 8 != 2) rows.groups.clear();
+        if (seed % 8 != 2) rows.clusters.clear();
         Options options = options_of(family);
         if (seed % 4 == 2) options.std_error = StdError::robust;
         if (seed % 4 == 1) options.penalty = 0.1, options.l1_ratio = seed % 8 == 1 ? 0.5 : 0;
@@ -96,7 +96,7 @@ TEST(LinearOffset, BinomialIsAtItsOptimum) {
         PlainRows rows = random_rows(400, seed, Family::binomial);
         rows.held_out.clear();
         rows.weight.clear();
-        rows.groups.clear();
+        rows.clusters.clear();
         const std::vector<double> offset = random_offset(rows.size(), seed);
         Random random(seed);
         for (size_t i = 0; i < rows.size(); i++)
@@ -116,16 +116,16 @@ TEST(LinearOffset, BinomialIsAtItsOptimum) {
         EXPECT_NEAR(by_x, 0, 1e-9);
         EXPECT_NEAR(model.statistics.deviance, deviance, 1e-9 * deviance);
         // The intercept alone, by halving.
-        double least = -100, most = 100;
+        double min = -100, max = 100;
         const auto slope = [&](double c) {
             double s = 0;
             for (size_t i = 0; i < rows.size(); i++) s += rows.target[i] - 1 / (1 + std::exp(-c - offset[i]));
             return s;
         };
-        for (int i = 0; i < 80; i++) (slope((least + most) / 2) > 0 ? least : most) = (least + most) / 2;
+        for (int i = 0; i < 80; i++) (slope((min + max) / 2) > 0 ? min : max) = (min + max) / 2;
         double null_deviance = 0;
         for (size_t i = 0; i < rows.size(); i++) {
-            const double score = least + offset[i];
+            const double score = min + offset[i];
             null_deviance += 2 * std::log1p(std::exp(rows.target[i] > 0 ? -score : score));
         }
         EXPECT_NEAR(model.statistics.null_deviance, null_deviance, 1e-9 * null_deviance);
@@ -139,7 +139,7 @@ TEST(LinearOffset, OfAllSizes) {
         for (const Family family : all_families) {
             SCOPED_TRACE(format("%s, seed %d", name_of(family), static_cast<int>(seed)));
             PlainRows rows = random_rows(200, seed, family);
-            rows.groups.clear();
+            rows.clusters.clear();
             const Model without = fit_rows(rows, options_of(family), context).model;
             const std::vector<double> same(rows.size(), 300);
             const Model model = fit(with_offset(rows, same, context), options_of(family), context).model;

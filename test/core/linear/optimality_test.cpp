@@ -13,7 +13,7 @@ using Number = long double;
 struct PlainDesign {
     std::vector<std::vector<Number>> columns;
     std::vector<Number> weight, target, coefficients;
-    std::vector<size_t> groups;
+    std::vector<size_t> clusters;
     Number total = 0;
 
     PlainDesign(const PlainRows& rows, const Model& model) {
@@ -25,7 +25,7 @@ struct PlainDesign {
             weight.push_back(w);
             total += w;
             target.push_back(rows.target[i]);
-            groups.push_back(rows.groups.empty() ? 0 : rows.groups[i]);
+            clusters.push_back(rows.clusters.empty() ? 0 : rows.clusters[i]);
         }
         columns.emplace_back(training.size(), 1);
         coefficients.push_back(model.centre);
@@ -141,13 +141,13 @@ Matrix expected_covariance(const PlainDesign& design, const Model& model, const 
         return covariance;
     }
     Matrix meat(size, std::vector<Number>(size));
-    const size_t groups = model.statistics.groups > 0 ? 9 : design.rows();
-    std::vector<std::vector<Number>> of_groups(groups, std::vector<Number>(size));
+    const size_t clusters = model.statistics.clusters > 0 ? 9 : design.rows();
+    std::vector<std::vector<Number>> of_clusters(clusters, std::vector<Number>(size));
     for (size_t i = 0; i < design.rows(); i++)
         for (size_t c = 0; c < size; c++)
-            of_groups[groups == 9 ? design.groups[i] : i][c] += slopes[i] * design.columns[c][i];
-    const Number factor = groups == 9 ? Number{9} / 8 * (n - 1) / left : n / left;
-    for (const auto& sums : of_groups)
+            of_clusters[clusters == 9 ? design.clusters[i] : i][c] += slopes[i] * design.columns[c][i];
+    const Number factor = clusters == 9 ? Number{9} / 8 * (n - 1) / left : n / left;
+    for (const auto& sums : of_clusters)
         for (size_t a = 0; a < size; a++)
             for (size_t b = 0; b < size; b++) meat[a][b] += factor * sums[a] * sums[b];
     return multiply(multiply(bread, meat), bread);
@@ -200,7 +200,7 @@ TEST(LinearOptimality, CovariancesAreThoseOfPlainAlgebra) {
             PlainRows rows = random_rows(200 + seed, seed, family);
             Options options = options_of(family);
             options.std_error = seed % 3 == 0 ? StdError::model : StdError::robust;
-            if (seed % 3 != 2) rows.groups.clear();
+            if (seed % 3 != 2) rows.clusters.clear();
             SCOPED_TRACE(format("seed %" PRIu64 ", %s", seed, name_of(family)));
             const Model model = fit_rows(rows, options, context).model;
             const PlainDesign design(rows, model);

@@ -50,5 +50,30 @@ TEST(DoubleDouble, WhatCancelsLeavesTheRest) {
     EXPECT_EQ((DoubleDouble(1e200) * 1e80 + DoubleDouble(-1e200) * 1e80).nearest(), 0);
 }
 
+// Squares of targets of nearly 1e150 are inside, and so are sums of 100 million of them.
+TEST(DoubleDouble, TheRangeIsThatOfDoubles) {
+    double worst = 0;
+    for (uint64_t i = 0; i < 10'000; i++) {
+        const DoubleDouble a = random_number(3, i) * 0x1p480, b = random_number(4, i) * 0x1p480;
+        const Quad expected = quad(a) * quad(b);
+        worst = std::max(worst, std::fabs(error(a * b, expected, expected)));
+    }
+    EXPECT_LT(worst, 0x1p-100);
+    EXPECT_EQ((DoubleDouble(0x1p500) * 0x1p500 * 0x1p20).nearest(), 0x1p1020);
+    EXPECT_EQ((DoubleDouble(1e154) * 1e154 + DoubleDouble(-1e154) * 1e154).nearest(), 0);
+    EXPECT_TRUE(std::isnan((DoubleDouble(1e155) * 1e155).nearest()));
+    EXPECT_TRUE(std::isnan((DoubleDouble(1.5e308) + 1.5e308).nearest()));
+}
+
+TEST(DoubleDouble, UnderflowAddsLittle) {
+    const auto size_of = [](Quad x) { return static_cast<double>((x < 0 ? -x : x) * Quad{0x1p1000}); };
+    for (int exponent = -900; exponent >= -1080; exponent--)
+        for (uint64_t i = 0; i < 1000; i++) {
+            const DoubleDouble a = random_number(5, i), b = std::ldexp(random_number(6, i).high, exponent);
+            const Quad expected = quad(a) * quad(b);
+            EXPECT_LE(size_of(quad(a * b) - expected), 0x1p-100 * size_of(expected) + 2e-323 * 0x1p1000) << exponent;
+        }
+}
+
 } // namespace
 } // namespace btml

@@ -22,6 +22,44 @@ struct NoFactors {
     }
 };
 
+// Every row has a factor of its own: by table, and by row.
+template <Semiring S>
+struct RowFactors {
+    const std::vector<Buffer<typename S::Value>>& values;
+
+    template <class Body>
+    void visit(int table, Body&& body) const {
+        body([numbers = values[static_cast<size_t>(table)].data()](RowId row) { return numbers[row]; });
+    }
+};
+
+// A message to a table: its values, and the keys by which the table's rows find theirs.
+template <class Value>
+struct Heard {
+    const Key* keys;
+    const Value* message;
+};
+
+// Rows whose products are formed together, message by message; they stay in the cache.
+template <class Value>
+constexpr uint64_t rows_of_products = std::max<uint64_t>(16, (uint64_t{1} << 14) / sizeof(Value));
+
+// Calls body(first, n, products) for blocks of a table's rows from `begin` to `end`, with products[i] = φ(ρ) ⊗ what row
+// ρ = first + i hears. products: room for so many.
+template <Semiring S, class Phi, class Body>
+void for_each_product(uint64_t begin, uint64_t end, const Phi& phi, const std::vector<Heard<typename S::Value>>& heard,
+                      Buffer<typename S::Value>& products, const Body& body) {
+    using Value = typename S::Value;
+    Value* const product = products.data();
+    for (uint64_t first = begin; first < end; first += products.size()) {
+        const uint64_t n = std::min<uint64_t>(products.size(), end - first);
+        for (uint64_t i = 0; i < n; i++) product[i] = phi(static_cast<RowId>(first + i));
+        for (const auto [keys, message] : heard)
+            for (uint64_t i = 0; i < n; i++) product[i] = S::multiply(product[i], message[keys[first + i]]);
+        body(first, n, static_cast<const Value*>(product));
+    }
+}
+
 template <Semiring S, class FactorsOf>
 class InsideOut {
   public:
@@ -71,32 +109,22 @@ class InsideOut {
 
   private:
     static constexpr const char* what = "the messages of a query over a join";
-    // Rows whose products are formed together, table by table; they stay in the cache.
-    static constexpr uint64_t block = std::max<uint64_t>(16, (uint64_t{1} << 14) / sizeof(Value));
 
     uint64_t rows(int table) const { return join_.tables()[table].rows; }
     const JoinTree::Node& node(int table) const { return tree_.nodes[table]; }
-
-    static void multiply(Value* products, uint64_t n, const Key* keys, const Value* message) {
-        for (uint64_t i = 0; i < n; i++) products[i] = S::multiply(products[i], message[keys[i]]);
-    }
 
     // body(begin, n, products) over consecutive blocks of a table's rows, with products[i] = φ(ρ) ⊗ the messages of the
     // children on the keys of row ρ = begin + i.
     template <class Body>
     void for_each_block(int table, Body&& body) {
-        Buffer<Value> products(context_.memory(), what, block);
-        const auto add_block = [&](uint64_t first, uint64_t n, auto&& phi) {
-            for (uint64_t i = 0; i < n; i++) products[i] = phi(static_cast<RowId>(first + i));
-            for (int child : node(table).children)
-                multiply(products.data(), n, join_.keys(table, child).data() + first, up_[child].data());
-            body(first, n, products.data());
-        };
+        Buffer<Value> products(context_.memory(), what, rows_of_products<Value>);
+        std::vector<Heard<Value>> heard;
+        for (int child : node(table).children) heard.push_back({join_.keys(table, child).data(), up_[child].data()});
         factors_.visit(table, [&](auto&& phi) {
             context_.in_blocks(rows(table), sizeof(Value) / 2, [&](uint64_t begin, uint64_t end) {
                 context_.progress("passing messages", done_rows_, all_rows_);
                 done_rows_ = std::min(all_rows_, done_rows_ + end - begin);
-                for (; begin < end; begin += block) add_block(begin, std::min(block, end - begin), phi);
+                for_each_product<S>(begin, end, phi, heard, products, body);
             });
         });
     }
