@@ -4,6 +4,7 @@
 #include "pg/planner/factorized_plan.hpp"
 #include "pg/planner/node.hpp"
 #include "pg/planner/skew.hpp"
+#include "pg/planner/watch.hpp"
 #include "pg/values/values.hpp"
 
 #include <utility>
@@ -166,11 +167,12 @@ Path* ordinary_path(const AggPath* best, const List* scan_targets) {
 }
 
 // What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
-// that several tables share, and the width.
-List* descriptions(const PathParts& parts, double join_rows) {
-    List* const all = list_make4(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
-                                 makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans));
-    return lappend(all, makeString(psprintf("%.2f", parts.width)));
+// that several tables share, the width, and how many rows the ordinary plan may ask for before it is given up.
+List* descriptions(const PathParts& parts, double join_rows, double max_calls) {
+    List* const all = list_make5(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
+                                 makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans),
+                                 makeString(psprintf("%.2f", parts.width)));
+    return lappend(all, makeString(psprintf("%.0f", max_calls)));
 }
 
 // How many factorized queries stand one within another among the sub-queries of this one, and itself.
@@ -238,13 +240,21 @@ double ordinary_cost(const JoinShape& join, const AggPath* best) {
     return join.root->tuple_fraction > 0 ? best->path.total_cost : skewed_cost(join, &best->path);
 }
 
+// An ordinary plan that is thought cheaper, by no more than this, is begun first.
+constexpr double max_advantage = 10;
+
+// Returns how many rows the ordinary plan may ask for in about the time that ours takes; 0 where it cannot be given up.
+double max_calls_of(const AggPath* ordinary, double our_cost) {
+    return can_be_given_up(ordinary) ? std::max(100.0, our_cost / (3 * cpu_tuple_cost)) : 0;
+}
+
 Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
-                     List* having) {
+                     List* having, double* max_calls) {
     const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     const bool forced = force_factorize_aggregates();
     const double least = min_cost(query.join), ordinary = ordinary_cost(query.join, best);
-    if (least >= ordinary && !forced)
+    if (least >= ordinary * max_advantage && !forced)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary, least);
     PathParts parts = {};
     plan_parts(query, std::max(1.0, best->numGroups), &parts); // before HAVING
@@ -260,21 +270,25 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
         if (!forced) btml_compat_add_disabled_nodes(&path->path, scan);
         path->custom_paths = lappend(path->custom_paths, scan);
     }
+    Assert(cost >= least * (1 - 1e-9));
+    const double total = cost + best->path.rows * cpu_tuple_cost;
+    const bool is_cheaper = forced || total < ordinary;
+    *max_calls = is_cheaper ? 0 : max_calls_of(best, total);
+    if (!is_cheaper && (*max_calls == 0 || total >= ordinary * max_advantage))
+        return psprintf("the ordinary plan is cheaper: %.0f against %.0f", ordinary, total);
     List* const targets = scan_target_list(query);
     path->custom_paths = lappend(path->custom_paths, ordinary_path(best, targets));
     path->path.pathtype = T_CustomScan;
     path->path.parent = grouped;
     path->path.pathtarget = grouped->reltarget;
     path->path.rows = best->path.rows;
-    Assert(cost >= least * (1 - 1e-9));
-    path->path.startup_cost = forced ? 0 : cost;
-    path->path.total_cost = forced ? 0 : cost + best->path.rows * cpu_tuple_cost;
+    path->path.startup_cost = forced ? 0 : is_cheaper ? cost : best->path.startup_cost;
+    path->path.total_cost = forced ? 0 : is_cheaper ? total : best->path.total_cost;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_private = list_make5(targets, having, parts.plan, descriptions(parts, input->rows), parts.names);
+    path->custom_private =
+        list_make5(targets, having, parts.plan, descriptions(parts, input->rows, *max_calls), parts.names);
     path->custom_private = lappend(path->custom_private, parts.computed);
     path->methods = &path_methods;
-    if (!forced && path->path.total_cost >= ordinary)
-        return psprintf("the ordinary plan is cheaper: %.0f against %.0f", ordinary, path->path.total_cost);
     if (!forced && path->path.total_cost >= best->path.total_cost) drop_aggregates(grouped);
     add_path(grouped, &path->path);
     return nullptr;
@@ -291,15 +305,17 @@ const char* tell_merged(const JoinShape& join) {
     return text.data;
 }
 
-// join: null where the query was refused before it was known what is joined first.
-void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Refusal refusal) {
+// join: null where the query was refused before it was known what is joined first. max_calls: of the ordinary plan.
+void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Refusal refusal, double max_calls) {
     if (!verdicts) return;
     const MemoryContext before = MemoryContextSwitchTo(verdicts->memory);
     const char* const names = relation_names(root, btml_compat_without_outer_joins(root, input->relids), ", ");
     const char* const merged = join ? tell_merged(*join) : "";
+    const char* const when =
+        max_calls > 0 ? psprintf(" once the ordinary plan has asked for %.0f rows", max_calls) : "";
     char* const line =
         refusal ? psprintf("%s: not factorized, since %s%s%s", names, refusal, *merged ? ", with " : "", merged)
-                : psprintf("%s: factorized%s%s", names, *merged ? ", " : "", merged);
+                : psprintf("%s: factorized%s%s%s", names, when, *merged ? ", " : "", merged);
     verdicts->lines = lappend(verdicts->lines, line);
     MemoryContextSwitchTo(before);
 }
@@ -311,8 +327,9 @@ void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
                           ? find_query(root, input, grouped, factorize_aggregates(), &query)
                           : "its sub-queries are factorized three deep, and each level doubles the plan";
     const JoinShape* const join = refusal ? nullptr : &query.join;
-    if (join) refusal = add_our_path(root, input, grouped, query, having);
-    tell(root, input, join, refusal);
+    double max_calls = 0;
+    if (join) refusal = add_our_path(root, input, grouped, query, having, &max_calls);
+    tell(root, input, join, refusal, max_calls);
 }
 
 void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {

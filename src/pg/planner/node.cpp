@@ -7,6 +7,7 @@
 #include "pg/planner/factorized_plan.hpp"
 #include "pg/planner/rights.hpp"
 #include "pg/planner/scan_source.hpp"
+#include "pg/planner/watch.hpp"
 #include "pg/source/dictionaries.hpp"
 #include "pg/values/decimal.hpp"
 
@@ -316,8 +317,13 @@ struct NodeState {
     EState* estate;
     MemoryContext memory; // of one run
     Execution* execution; // null until the first row is asked for
-    PlanState* ordinary;  // null until it is fallen back to
+    PlanState* ordinary;  // null until it is fallen back to, but where it is begun first
     const char* reason;   // why it fell back, in this run or an earlier one; null: it did not
+    uint64 max_calls;     // rows that the ordinary plan may ask for before it is given up; 0: it is not begun first
+    bool is_given_up;     // in this run or an earlier one
+    bool is_begun;
+    bool gives_ordinary;   // the rows of the ordinary plan
+    TupleTableSlot* first; // of these, where it was asked for already; else null
     uint64 next_row;
 };
 
@@ -336,14 +342,24 @@ void end_execution(NodeState* state) {
     state->execution = nullptr;
 }
 
+// What EXPLAIN says of the plan, as descriptions() of the hook has it.
+const char* description(const NodeState* state, int number) {
+    return strVal(list_nth(static_cast<const List*>(lsecond(plan_of(state)->custom_private)), number));
+}
+
 void begin(CustomScanState* scan, EState* estate, int eflags) {
     NodeState* const state = state_of(scan);
     const CustomScan* const plan = plan_of(state);
+    const int flags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
     state->estate = estate;
+    state->max_calls = strtoull(description(state, 5), nullptr, 10);
     for (int i = 0; i + 1 < list_length(plan->custom_plans); i++)
         scan->custom_ps =
-            lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate,
-                                                  eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)));
+            lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate, flags));
+    if (state->max_calls > 0) {
+        state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan->custom_plans)), estate, flags);
+        scan->custom_ps = lappend(scan->custom_ps, state->ordinary);
+    }
     check_rights(static_cast<const Plan*>(llast(plan->custom_plans)), eflags);
     state->memory = AllocSetContextCreate(estate->es_query_cxt, "btml factorized aggregate", ALLOCSET_DEFAULT_SIZES);
     auto* const callback = allocate<MemoryContextCallback>();
@@ -372,9 +388,24 @@ void fall_back(NodeState* state) {
     state->scan.custom_ps = lappend(state->scan.custom_ps, state->ordinary);
     restart_initial_plans(state->ordinary, nullptr);
     MemoryContextSwitchTo(before);
+    state->gives_ordinary = true;
+}
+
+void end_ordinary(NodeState* state) {
+    ExecEndNode(state->ordinary);
+    state->scan.custom_ps = list_delete_last(state->scan.custom_ps);
+    state->ordinary = nullptr;
 }
 
 void compute(NodeState* state) {
+    state->is_begun = true;
+    if (state->max_calls > 0 && !state->is_given_up) {
+        state->gives_ordinary = first_row_within(state->ordinary, state->max_calls, &state->first);
+        if (state->gives_ordinary) return;
+        state->is_given_up = true;
+        state->first = nullptr;
+        end_ordinary(state);
+    }
     guarded_call([=] {
         std::vector<PlanState*> scans;
         const int count = list_length(plan_of(state)->custom_plans) - 1;
@@ -391,8 +422,9 @@ void compute(NodeState* state) {
 // Puts the next row, the node's own or the ordinary plan's, into the slot; returns false where there are no more.
 bool next_row(NodeState* state, TupleTableSlot* slot) {
     ExecClearTuple(slot);
-    if (state->reason) {
-        TupleTableSlot* const row = ExecProcNode(state->ordinary);
+    if (state->gives_ordinary) {
+        TupleTableSlot* const row = state->first ? state->first : ExecProcNode(state->ordinary);
+        state->first = nullptr;
         if (TupIsNull(row)) return false;
         ExecCopySlot(slot, row);
         return true;
@@ -412,7 +444,7 @@ TupleTableSlot* execute(CustomScanState* scan) {
     NodeState* const state = state_of(scan);
     ExprContext* const expressions = scan->ss.ps.ps_ExprContext;
     TupleTableSlot* const slot = scan->ss.ss_ScanTupleSlot;
-    if (!state->execution) compute(state);
+    if (!state->is_begun) compute(state);
     for (;;) {
         CHECK_FOR_INTERRUPTS();
         ResetExprContext(expressions);
@@ -437,6 +469,8 @@ void rescan(CustomScanState* scan) {
     if (!state->reason) {
         end_execution(state);
         MemoryContextReset(state->memory);
+        state->is_begun = state->gives_ordinary = false;
+        state->first = nullptr;
     }
     state->next_row = 0;
     for (PlanState* const child : items<PlanState>(scan->custom_ps)) {
@@ -478,16 +512,16 @@ void explain_messages(const NodeState* state, ExplainState* out) {
 
 void explain(CustomScanState* scan, List*, ExplainState* out) {
     const NodeState* const state = state_of(scan);
-    const auto* const descriptions = static_cast<const List*>(lsecond(plan_of(state)->custom_private));
-    ExplainPropertyText("Join Tree", strVal(linitial(descriptions)), out);
-    if (const char* const shared = strVal(lfourth(descriptions)); *shared)
-        ExplainPropertyText("Shared Scans", shared, out);
+    ExplainPropertyText("Join Tree", description(state, 0), out);
+    if (const char* const shared = description(state, 3); *shared) ExplainPropertyText("Shared Scans", shared, out);
     if (out->costs) {
-        if (const double width = atof(strVal(list_nth(descriptions, 4))); width > 1)
+        if (const double width = atof(description(state, 4)); width > 1)
             ExplainPropertyFloat("Hypertree Width", nullptr, width, 2, out);
-        ExplainPropertyFloat("Join Rows", nullptr, atof(strVal(lsecond(descriptions))), 0, out);
-        ExplainPropertyFloat("Message Memory", "kB", atof(strVal(lthird(descriptions))), 0, out);
+        ExplainPropertyFloat("Join Rows", nullptr, atof(description(state, 1)), 0, out);
+        ExplainPropertyFloat("Message Memory", "kB", atof(description(state, 2)), 0, out);
+        if (state->max_calls > 0) ExplainPropertyUInteger("Ordinary Plan First", "rows", state->max_calls, out);
     }
+    if (out->analyze && state->max_calls > 0) ExplainPropertyBool("Switched", state->is_given_up, out);
     if (!out->analyze || !state->execution) return;
     explain_messages(state, out);
     if (state->reason) ExplainPropertyText("Fell Back", state->reason, out);
