@@ -45,8 +45,9 @@ FROM btml.coefficients(btml.linear_fit('SELECT rent, area, age, street FROM offe
     std_error => 'robust', group_by => 'street'));
 
 SELECT l1_ratio, feature, round(estimate::numeric, 2) AS estimate
-FROM (VALUES (0), (1)) v(l1_ratio), btml.coefficients(btml.linear_fit('SELECT rent, area, floor FROM offer JOIN flat USING (flat_id)', 'rent',
-    penalty => 5, l1_ratio => l1_ratio));
+FROM (VALUES (0), (1)) v(l1_ratio),
+     btml.coefficients(btml.linear_fit('SELECT rent, area, floor FROM offer JOIN flat USING (flat_id)', 'rent',
+         penalty => 5, l1_ratio => l1_ratio));
 
 SELECT fold, rows, metric, round(value::numeric, 3) AS value
 FROM btml.cross_validate('SELECT let_in_a_week, area, district FROM offer JOIN flat USING (flat_id)', 'let_in_a_week',
