@@ -45,15 +45,33 @@ FROM btml.coefficients(btml.linear_fit('SELECT rent, area, age, street FROM offe
     std_error => 'robust', group_by => 'street'));
 
 SELECT l1_ratio, feature, round(estimate::numeric, 2) AS estimate
-FROM (VALUES (0), (1)) v(l1_ratio), btml.coefficients(btml.linear_fit('SELECT rent, area, floor FROM offer JOIN flat USING (flat_id)', 'rent',
-    penalty => 5, l1_ratio => l1_ratio));
+FROM (VALUES (0), (1)) v(l1_ratio),
+     btml.coefficients(btml.linear_fit('SELECT rent, area, floor FROM offer JOIN flat USING (flat_id)', 'rent',
+         penalty => 5, l1_ratio => l1_ratio));
+
+SELECT fold, rows, metric, round(value::numeric, 3) AS value
+FROM btml.cross_validate('SELECT let_in_a_week, area, district FROM offer JOIN flat USING (flat_id)', 'let_in_a_week',
+    folds => 3, method => 'linear', metric => 'auc');
+
+SELECT trial, options, round(score::numeric, 3) AS score, best
+FROM btml.tune('SELECT rent, area, floor, age, district FROM offer JOIN flat USING (flat_id)', 'rent',
+    '{"penalty": [0, 0.1, 1], "l1_ratio": [0, 1]}', method => 'linear') ORDER BY score LIMIT 3;
 
 SELECT district, round(estimate::numeric, 2) AS rent_per_square_metre
 FROM (SELECT district, btml.linear_fit_agg(rent, ARRAY[area]) AS model FROM offer JOIN flat USING (flat_id) GROUP BY district) m,
      btml.coefficients(model) WHERE feature = 'x1' ORDER BY 1;
 
+CREATE TABLE district_model AS
+SELECT district, btml.linear_fit('SELECT rent, area, floor, age FROM offer JOIN flat USING (flat_id) WHERE district = $1', 'rent',
+           args => ARRAY[district]) AS model
+FROM (SELECT DISTINCT district FROM flat) d;
+SELECT district, round(btml.predict(fit.model, f)::numeric) AS by_fit, round(btml.predict(agg.model, ARRAY[area])::numeric) AS by_aggregate
+FROM (VALUES ('north', 60, 2, 30), ('south', 60, 2, 30)) f(district, area, floor, age) JOIN district_model fit USING (district)
+     JOIN (SELECT district, btml.linear_fit_agg(rent, ARRAY[area]) AS model FROM offer JOIN flat USING (flat_id) GROUP BY district) agg
+         USING (district) ORDER BY 1;
+
 WITH fitted AS (
     SELECT btml.linear_fit('SELECT rent, f.area, f.floor, n.age AS age_next_door, n.district AS next_door
                             FROM offer JOIN flat f USING (flat_id) JOIN flat n USING (street)', 'rent') AS model)
 SELECT btml.summary(model) ->> 'strategy' AS strategy, btml.summary(model) ->> 'strategy_reason' AS reason FROM fitted;
-DROP TABLE flat, offer, models;
+DROP TABLE flat, offer, models, district_model;

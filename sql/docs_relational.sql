@@ -48,6 +48,11 @@ BEGIN
 END $$;
 SELECT turnover_of('cup', '2025-03-01') AS turnover;
 
+PREPARE turnover_since(text, date) AS
+SELECT btml.sumprod('SELECT s.quantity, i.price FROM sale s JOIN item i USING (item_id) WHERE i.kind = $1 AND s.day >= $2',
+    args => ARRAY[$1, $2::text]) AS turnover;
+EXECUTE turnover_since('cup', '2025-03-01');
+
 SELECT * FROM btml.sample_join(
     'SELECT s.day, i.kind, i.price, p.discount FROM sale s JOIN item i USING (item_id) LEFT JOIN promotion p USING (item_id)',
     n => 5) AS t(day date, kind text, price numeric, discount float8);

@@ -264,6 +264,18 @@ WHERE name = 'holes' AND h.x IS NULL ORDER BY h.z LIMIT 2;
 -- What NULL adds is no category of that name.
 SELECT feature, category, missing, round(estimate::numeric, 6) AS estimate
 FROM btml.coefficients(btml.linear_fit($$SELECT n, CASE kind WHEN 'a' THEN 'a' WHEN 'c' THEN 'NULL' END AS kind FROM task$$, 'n'));
+-- Numbers that may be labels are told of, unless the family is given; so is a model that leaves nothing to estimate errors from.
+SET client_min_messages = notice;
+SELECT btml.describe(btml.linear_fit('SELECT yes::int AS y, x FROM task', 'y'));
+SELECT btml.describe(btml.linear_fit('SELECT yes::int AS y, x FROM task', 'y', family => 'gaussian'));
+SELECT btml.describe(btml.linear_fit('SELECT yes::int AS y, x FROM task UNION ALL SELECT 2, 9', 'y'));
+SELECT metric, count(*) FROM btml.cross_validate('SELECT yes::int AS y, x FROM task', 'y', folds => 2, method => 'linear') GROUP BY 1;
+CREATE TABLE few AS SELECT x, z, cost FROM task ORDER BY x, z LIMIT 3;
+SELECT feature, estimate IS NULL AS estimate, std_error, statistic, p_value, lower, upper
+FROM btml.coefficients(btml.linear_fit('few', 'cost'));
+SELECT count(std_error) AS errors FROM btml.coefficients(btml.linear_fit('few', 'cost', penalty => 0.1));
+SELECT count(std_error) AS errors FROM (SELECT btml.linear_fit_agg(cost, ARRAY[x, z]) AS m FROM few) s, btml.coefficients(m);
+SET client_min_messages = warning;
 -- By an aggregate, a model a group; rows held out have a deviance of their own.
 SELECT kind, (SELECT round(estimate::numeric, 6) FROM btml.coefficients(m) WHERE feature = 'x1') AS slope, abs((SELECT estimate
     FROM btml.coefficients(m) WHERE feature = 'x1') - regr) < 1e-9 AS same
@@ -275,6 +287,8 @@ FROM (SELECT btml.linear_fit_agg(yes, ARRAY[x, z], '{"penalty": 0.1}', w) AS m F
 SELECT btml.linear_fit_agg(yes::text, ARRAY[x, z]) OPERATOR(btml.=) btml.linear_fit_agg(yes, ARRAY[x, z]) AS same,
     btml.summary(btml.linear_fit_agg(CASE WHEN yes THEN 'stays' ELSE 'goes' END, ARRAY[x]))->'labels' AS labels FROM task;
 SELECT btml.linear_fit_agg(kind, ARRAY[x]) FROM task;
+SELECT btml.linear_fit_agg(cost, ARRAY[x], NULL, w) FROM task;
+SELECT btml.linear_fit_agg(cost, ARRAY[x], NULL) FROM task;
 -- Groups of one label, of separated labels and of no weight have no model, and leave the others theirs; a NOTICE says so once.
 CREATE TABLE lots AS SELECT g, x, 7 AS seven, CASE g WHEN 'both' THEN i % 3 > 0 WHEN 'one' THEN true ELSE x > 5 END AS y,
     CASE g WHEN 'none' THEN 0 ELSE 1 END AS w FROM made, unnest(ARRAY['both', 'none', 'one', 'separated']) g WHERE i <= 60;
@@ -309,6 +323,13 @@ JOIN (SELECT fold::text, btml.log_loss(yes, btml.predict(model, t.*)) AS log_los
         FROM generate_series(0, 3) fold) m USING (fold) GROUP BY fold) AS r USING (fold) ORDER BY 1;
 SELECT trial, options, score < 2.2 AS good, trees, best FROM btml.tune('SELECT x, z, kind, cost, fold FROM folds', 'cost',
     '{"penalty": [0, 2, 50], "l1_ratio": [0]}', fold => 'fold', method => 'linear') ORDER BY 1;
+-- Without a penalty, l1_ratio has no effect: it is 0 then, and the trial is made once.
+SELECT trial, options, folds FROM btml.tune('SELECT x, z, kind, cost, fold FROM folds', 'cost',
+    '{"penalty": [0, 2], "l1_ratio": [0.5, 1]}', fold => 'fold', method => 'linear') ORDER BY 1;
+SELECT btml.tune('task', 'cost', '{"l1_ratio": [0.5, 1]}', method => 'linear');
+SELECT btml.tune('task', 'cost', '{"penalty": [0, 2]}', method => 'linear', options => '{"l1_ratio": 1}');
+SELECT btml.tune('task', 'cost', '{"features": [["x"], ["z"]]}', method => 'linear');
+SELECT btml.tune('task', 'cost', '{"alpha": [0, 1]}', method => 'linear');
 SELECT btml.cross_validate('task', 'cost', method => 'linear', metric => 'auc');
 SELECT btml.cross_validate('task', 'n', method => 'linear', metric => 'brier', options => '{"family": "poisson"}');
 -- A fold whose rows of one label weigh nothing has no area under the curve.
@@ -373,6 +394,8 @@ SELECT btml.linear_fit('task', 'cost', std_error => 'robust', penalty => 1);
 SELECT btml.linear_fit('task', 'cost', group_by => 'kind', features => '{x}');
 SELECT btml.linear_fit('task', 'kind', features => '{x}');
 SELECT btml.linear_fit('task', 'cost', family => 'binomial', features => '{x}');
+SELECT btml.linear_fit('task', 'n', family => 'binomial', features => '{x}');
+SELECT btml.linear_fit('SELECT x, g / 9.0 AS share FROM task', 'share', family => 'binomial');
 SELECT btml.linear_fit('task', 'yes', family => 'poisson');
 SELECT btml.linear_fit('SELECT x - 5 AS y, z FROM task', 'y', family => 'poisson');
 SELECT btml.linear_fit('SELECT x - x AS y, z FROM task', 'y', family => 'gamma');
@@ -396,7 +419,17 @@ SELECT btml.predict_quantile(model, l.*, 0.5) FROM models, longley l WHERE name 
 SELECT btml.predict(model, l.*, 3) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_class(model, l.*) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'binomial' LIMIT 1;
+SELECT btml.predict_interval(model, t.*, 0.9) FROM models, task t WHERE name = 'ridge' LIMIT 1;
 SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task LIMIT 2', 'cost'), ARRAY[1.0], 0.9);
+SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task LIMIT 2', 'cost'), ARRAY[1.0], of => 'mean');
+CREATE TABLE wide AS SELECT i AS y, ARRAY(SELECT ('x' || left(md5(i || '/' || k), 4))::bit(16)::int FROM generate_series(1, 512) k) AS v
+FROM generate_series(1, 600) i;
+SELECT btml.predict_interval(btml.linear_fit('wide', 'y'), w) FROM wide w LIMIT 1;
+DROP TABLE wide;
+SELECT btml.predict_quantile(model, t.*, 0.5) FROM models, task t WHERE name = 'poisson' LIMIT 1;
+SELECT btml.predict_quantile(model, t.*, 0.5) FROM models, task t WHERE name = 'ridge' LIMIT 1;
+SELECT btml.predict_distribution(model, l.*) FROM models, longley l WHERE name = 'longley' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, of => 'confidence') FROM models, task t WHERE name = 'poisson' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, of => 'median') FROM models, task t WHERE name = 'poisson' LIMIT 1;
 SELECT btml.predict_interval(model, t.*, of => NULL) IS NULL AS nothing FROM models, task t WHERE name = 'poisson' LIMIT 1;
@@ -404,6 +437,8 @@ SELECT btml.predict_interval(btml.linear_fit('SELECT x, cost FROM task', 'cost',
 SELECT btml.predict_interval(btml.boost_fit('SELECT x, cost FROM task', 'cost', trees => 2), ARRAY[1.0], of => 'mean');
 SELECT * FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'poisson'), 'task', target => 'n', metric => 'auc');
 SELECT * FROM btml.permutation_importance((SELECT model FROM models WHERE name = 'binomial'), 'task', target => 'yes', metric => 'mae');
+SELECT btml.training_log(model) FROM models WHERE name = 'longley';
+SELECT btml.feature_importance(model) FROM models WHERE name = 'longley';
 SELECT btml.shap_importance(model, 'longley') FROM models WHERE name = 'longley';
 SELECT btml.gp_relevance(model) FROM models WHERE name = 'longley';
 SELECT overlay(model::bytea PLACING '\x00000000' FROM 200)::btml.model FROM models WHERE name = 'longley';

@@ -203,6 +203,13 @@ BTML_FUNCTION(btml_tree_fit) {
     return fit_source(fcinfo, "tree_fit", tree_fit_defaults());
 }
 
+// Returns a hint at what a linear model has; of others the one that is given.
+static const char* instead(const StoredModel& stored, const char* of_others) {
+    return std::holds_alternative<linear::Model>(stored.model)
+               ? "A linear model has btml.coefficients, any model btml.permutation_importance."
+               : of_others;
+}
+
 // btml.feature_importance(model, elements boolean) → table(feature text, gain float8, splits bigint), most important
 // first
 BTML_FUNCTION(btml_feature_importance) {
@@ -210,8 +217,9 @@ BTML_FUNCTION(btml_feature_importance) {
     if (PG_ARGISNULL(0)) return rows.done();
     BackendContext context;
     StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
-    const Model& model = boosted_trees(stored, "feature_importance",
-                                       "btml.gp_relevance tells what each feature adds to a Gaussian process.");
+    const Model& model =
+        boosted_trees(stored, "feature_importance",
+                      instead(stored, "btml.gp_relevance tells what each feature adds to a Gaussian process."));
     const std::vector<FeatureGroup> groups = grouped(model.features, Arguments(fcinfo).boolean(1, "elements"));
     const std::vector<Importance> of_features = feature_importance(model, context);
     std::vector<Importance> importance(groups.size());
@@ -263,7 +271,8 @@ BTML_FUNCTION(btml_training_log) {
     if (PG_ARGISNULL(0)) return rows.done();
     BackendContext context;
     StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
-    const Model& model = boosted_trees(stored, "training_log", "btml.gp_leave_one_out scores a Gaussian process.");
+    const Model& model =
+        boosted_trees(stored, "training_log", instead(stored, "btml.gp_leave_one_out scores a Gaussian process."));
     for (size_t i = 0; i < model.log.size(); i++)
         rows.add_row(static_cast<int>(i) + 1, model.log[i].train_loss, model.log[i].holdout_loss,
                      model.log[i].holdout_metric);

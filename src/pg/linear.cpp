@@ -26,17 +26,23 @@ void check_groups(const LinearRequest& request) {
                     "It says whose rows depend on each other, or are held out together.");
 }
 
+// Says which family fits numbers with more than two values.
+[[noreturn]] void refuse_more_numbers(const Buffer<double>& values, const std::string& target) {
+    const auto is_count = [](double value) { return is_null(value) || (value >= 0 && value == std::floor(value)); };
+    const bool are_counts = std::all_of(values.begin(), values.end(), is_count);
+    throw Error(ErrorCode::wrong_type,
+                format("target \"%s\" has more than two values, family => 'binomial' needs two", target.c_str()), "",
+                are_counts ? "family => 'poisson' is for counts."
+                           : "For shares, make a row of each outcome, with its count as weight.");
+}
+
 // Makes codes of a target of two numbers; returns the labels.
 std::vector<std::string> take_two_numbers(Buffer<double>& values, const std::string& target, RunContext& context) {
     std::vector<double> found;
     context.for_each(values.size(), 1, [&](uint64_t row) {
         if (is_null(values[row]) || std::find(found.begin(), found.end(), values[row]) != found.end()) return;
         found.push_back(values[row]);
-        if (found.size() > 2)
-            throw Error(
-                ErrorCode::wrong_type,
-                format("target \"%s\" has more than two values, family => 'binomial' needs two", target.c_str()), "",
-                "family => 'poisson' is for counts.");
+        if (found.size() > 2) refuse_more_numbers(values, target);
     });
     std::sort(found.begin(), found.end());
     std::vector<std::string> labels;
@@ -45,6 +51,20 @@ std::vector<std::string> take_two_numbers(Buffer<double>& values, const std::str
         if (!is_null(values[row])) values[row] = values[row] == found.front() ? 0 : 1;
     });
     return labels;
+}
+
+// Least squares of 0 and 1 may not be what was meant.
+void notice_two_numbers(const Buffer<double>& values, const std::string& target, RunContext& context) {
+    bool has_zero = false, has_one = false, has_other = false;
+    context.for_each(values.size(), 1, [&](uint64_t row) {
+        const double value = values[row];
+        has_zero |= value == 0;
+        has_one |= value == 1;
+        has_other |= value != 0 && value != 1 && !is_null(value);
+    });
+    if (has_zero && has_one && !has_other)
+        notice("target \"" + target + "\" has only the values 0 and 1: least squares fits them as numbers", "",
+               "family => 'binomial' is logistic regression.");
 }
 
 Dataset take_rows(TrainingJoin& training, RunContext& context) {
@@ -98,7 +118,9 @@ void read_linear_target(TrainingJoin& training, const LinearRequest& request, li
         labels = {"false", "true"};
     else if (options.family == Family::binomial)
         labels = take_two_numbers(column.numbers, request.target, context);
-    if (options.family == Family::automatic) options.family = labels.empty() ? Family::gaussian : Family::binomial;
+    if (options.family != Family::automatic) return;
+    if (labels.empty()) notice_two_numbers(column.numbers, request.target, context);
+    options.family = labels.empty() ? Family::gaussian : Family::binomial;
 }
 
 // btml.linear_fit(source, target, features, …) → model

@@ -14,7 +14,7 @@ struct LinearRequest : TrainingRequest {
 LinearRequest read_linear_request(const FitArguments& arguments);
 
 // Makes codes of a target of labels, or of two numbers where the family is binomial. A family that is automatic becomes
-// that of the target.
+// that of the target; a notice tells where the target has the numbers 0 and 1 alone.
 void read_linear_target(TrainingJoin& training, const LinearRequest& request, linear::Options& options,
                         RunContext& context);
 

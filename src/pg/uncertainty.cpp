@@ -22,15 +22,30 @@ namespace {
                 hint);
 }
 
-[[noreturn]] void refuse_linear_model(const char* function) {
-    throw Error(ErrorCode::wrong_type,
-                format("model is a linear model, which has no calibration: btml.%s needs one", function), "",
-                "btml.predict_interval is for a gaussian one, and with of => 'mean' for any family: without a penalty, "
-                "with fewer coefficients than rows, and 512 of them at most.");
+// Says why a linear model has no intervals, or none of observations.
+[[noreturn]] void refuse_linear_interval(const linear::Model& model) {
+    const auto refuse = [](const char* message, const char* hint) {
+        throw Error(ErrorCode::wrong_type, message, "", hint);
+    };
+    if (model.options.penalty > 0) refuse("a penalised model has no intervals", "Fit it with penalty => 0.");
+    if (!model.has_errors())
+        refuse("a model with as many coefficients as rows has no intervals",
+               "Fit it to more rows, or with fewer features.");
+    if (model.covariance.empty())
+        refuse("a model of so many coefficients has no intervals",
+               "Intervals need at most 511 coefficients beside the intercept.");
+    throw Error(ErrorCode::wrong_type, format("a %s model has intervals of means alone", name_of(model.options.family)),
+                "", "Give btml.predict_interval of => 'mean'.");
+}
+
+[[noreturn]] void refuse_linear_model(const linear::Predictor& model, const char* function) {
+    if (!model.has_observation_interval()) refuse_linear_interval(model.model());
+    throw Error(ErrorCode::wrong_type, format("btml.%s is not for linear models", function), "",
+                "btml.predict_interval gives the quantiles (1 - level)/2 and (1 + level)/2.");
 }
 
 const uncertainty::Calibration& calibration_of(const DecodedModel& model, const char* function) {
-    if (model.linear) refuse_linear_model(function);
+    if (model.linear) refuse_linear_model(*model.linear, function);
     if (model.calibration) return *model.calibration;
     if (!model.gp && !boosting::objective_of(model.objective).has_interval())
         throw Error(ErrorCode::wrong_type,
@@ -105,9 +120,7 @@ Datum mean_interval(FunctionCallInfo fcinfo, CachedModel& cached, double level) 
         const linear::Predictor::Interval found = model.linear->mean_interval(cached.values, level);
         return composite(fcinfo, {found.lower, found.upper});
     }
-    if (model.linear)
-        throw Error(ErrorCode::wrong_type, "model has no standard errors, an interval of the mean needs them", "",
-                    "Fit it without a penalty, with fewer coefficients than rows, and 512 of them at most.");
+    if (model.linear) refuse_linear_interval(model.linear->model());
     if (!model.gp)
         throw Error(
             ErrorCode::wrong_type,

@@ -29,19 +29,53 @@ using boosting::ObjectiveNumber;
 
 namespace {
 
+// A call of either function.
+struct Call {
+    Call(FunctionCallInfo fcinfo, const OptionsTable<validation::Options>& table)
+        : named(fcinfo), arguments(named, {"seed"}) {
+        read_options(named, table, options);
+        table.check(options);
+    }
+
+    const NamedArguments named;
+    const FitArguments arguments;
+    validation::Options options;
+};
+
 // The space that btml.tune searches: read from JSON, its points as options of fits, and written as JSON again.
 struct Space {
     std::vector<validation::Dimension> dimensions;
     std::vector<validation::Point> points = {{}}; // of nothing to choose, the one
 
-    void draw(size_t count, uint64_t seed) { points = points_of(dimensions, count, seed); }
+    // What has no effect beside another option of the space, as l1_ratio beside a penalty of 0, gets its default. Of
+    // points that are equal then, the first is kept.
+    template <class Options>
+    void draw(const OptionsTable<Options>& table, size_t count, uint64_t seed) {
+        points.clear();
+        for (validation::Point& point : points_of(dimensions, count, seed)) {
+            Options trial;
+            for (size_t d = 0; d < point.size(); d++) table.assign(trial, option_at(table, d), point[d]);
+            for (size_t d = 0; d < point.size(); d++)
+                for (const Need<Options>& need : option_at(table, d).needs)
+                    if (has(need.other) && !need.holds(trial))
+                        point[d] = option_at(table, d).get(Options(), option_at(table, d));
+            if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
+        }
+    }
+    bool has(std::string_view name) const {
+        return std::any_of(dimensions.begin(), dimensions.end(), [&](const auto& each) { return each.name == name; });
+    }
+    template <class Options>
+    const Option<Options>& option_at(const OptionsTable<Options>& table, size_t dimension) const {
+        return *table.find(dimensions[dimension].name);
+    }
     // Returns the options of each point. Error invalid_argument for those that do not go with each other.
     template <class Options>
     std::vector<Options> trials(const OptionsTable<Options>& table, const Options& options) const {
         std::vector<Options> trials;
         for (const validation::Point& point : points) {
             Options& trial = trials.emplace_back(options);
-            for (size_t d = 0; d < point.size(); d++) table.assign(trial, *table.find(dimensions[d].name), point[d]);
+            for (size_t d = 0; d < point.size(); d++) table.assign(trial, option_at(table, d), point[d]);
             trial.validate();
         }
         return trials;
@@ -153,11 +187,12 @@ Dimension read_dimension(const JsonOption& given, const OptionFacts& option) {
     return dimension;
 }
 
-// Reads the argument `space` of options in the table, but for those that are not to be tuned. Errors invalid_argument
-// naming the option.
+// Reads the argument `space` of options in the table, but for those that are not to be tuned, and draws the trials.
+// Errors invalid_argument naming the option.
 template <class Options>
-Space read_space(const FitArguments& arguments, const OptionsTable<Options>& table,
+Space read_space(const Call& call, const OptionsTable<Options>& table,
                  std::initializer_list<std::string_view> not_tuned) {
+    const FitArguments& arguments = call.arguments;
     Space space;
     std::vector<std::string> names;
     for (const Option<Options>& option : table)
@@ -168,8 +203,8 @@ Space read_space(const FitArguments& arguments, const OptionsTable<Options>& tab
         if (std::find(names.begin(), names.end(), given.name) == names.end()) {
             if (std::any_of(table.begin(), table.end(), has_name))
                 throw Error(ErrorCode::invalid_argument, format("option \"%s\" cannot be tuned", given.name.c_str()),
-                            "All trials have the same columns, rows, unit, objective, metric, deviation and seed.",
-                            "Give it in options.");
+                            "Options to tune are " + quoted_list(names) + ".",
+                            "It is the same for all trials: give it in options.");
             refuse_threads(given.name);
             unknown_option(given.name, names, table.foreign_names);
         }
@@ -179,6 +214,7 @@ Space read_space(const FitArguments& arguments, const OptionsTable<Options>& tab
                         format("option \"%s\" is both in options and in space", given.name.c_str()));
         space.dimensions.push_back(read_dimension(given, *table.find(given.name)));
     }
+    space.draw(table, static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
     return space;
 }
 
@@ -198,19 +234,6 @@ Datum trial_options(const Space& space, size_t trial, const FitArguments& argume
     json.end_object();
     return json.datum();
 }
-
-// A call of either function.
-struct Call {
-    Call(FunctionCallInfo fcinfo, const OptionsTable<validation::Options>& table)
-        : named(fcinfo), arguments(named, {"seed"}) {
-        read_options(named, table, options);
-        table.check(options);
-    }
-
-    const NamedArguments named;
-    const FitArguments arguments;
-    validation::Options options;
-};
 
 // Trials are options that a fit takes, the first of the space where there is one.
 struct Contest {
@@ -454,11 +477,11 @@ void check_names(const Call& call) {
 Space space_of(const Call& call) {
     switch (call.options.method) {
     case Method::gp:
-        return read_space(call.arguments, gp::options_table, {"seed", "holdout_fraction"});
+        return read_space(call, gp::options_table, {"seed", "holdout_fraction"});
     case Method::linear:
-        return read_space(call.arguments, linear::options_table, {"family", "std_error", "holdout_fraction"});
+        return read_space(call, linear::options_table, {"family", "std_error", "holdout_fraction"});
     default:
-        return read_space(call.arguments, boosting::options_table,
+        return read_space(call, boosting::options_table,
                           {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size", "epsilon",
                            "delta", "verify", "objective", "seed", "deviation", "unit", "holdout_fraction"});
     }
@@ -503,8 +526,7 @@ BTML_FUNCTION(btml_cross_validate) {
 BTML_FUNCTION(btml_tune) {
     const Call call(fcinfo, tune_options_table);
     check_names(call);
-    Space space = space_of(call);
-    space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
+    const Space space = space_of(call);
     ResultRows result(fcinfo);
     BackendContext context("tune", call.arguments.boolean("verbose"));
     context.tell_minutes();

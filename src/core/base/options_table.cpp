@@ -57,22 +57,25 @@ size_t OptionFacts::index_of(const std::string& choice) const {
     return static_cast<size_t>(std::find(choices.begin(), choices.end(), own) - choices.begin());
 }
 
-std::string meant_name(const std::string& given, const std::vector<std::string>& ours, ForeignNames foreign) {
+std::vector<std::string> meant_names(const std::string& given, const std::vector<std::string>& ours,
+                                     ForeignNames foreign) {
     constexpr size_t max_length = 63; // what is longer is no name
-    if (given.size() > max_length) return "";
+    if (given.size() > max_length) return {};
     const auto is_ours = [&](std::string_view name) { return std::find(ours.begin(), ours.end(), name) != ours.end(); };
     std::vector<std::string> names = ours;
     for (const OtherNames& other : foreign)
         if (is_ours(other.ours)) names.insert(names.end(), other.names.begin(), other.names.end());
     const std::string nearest = nearest_name(given, names);
-    if (is_ours(nearest)) return nearest;
+    if (is_ours(nearest)) return {nearest};
+    std::vector<std::string> meant;
     for (const OtherNames& other : foreign)
-        if (other.has(nearest)) return other.ours;
-    return "";
+        if (is_ours(other.ours) && other.has(nearest)) meant.emplace_back(other.ours);
+    return meant;
 }
 
 std::string OptionFacts::meant_by(const std::string& given) const {
-    return meant_name(given, {choices.begin(), choices.end()}, foreign_names);
+    const std::vector<std::string> meant = meant_names(given, {choices.begin(), choices.end()}, foreign_names);
+    return meant.empty() ? "" : meant[0];
 }
 
 void OptionFacts::check(const OptionValue& value) const {

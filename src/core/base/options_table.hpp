@@ -69,9 +69,10 @@ struct OtherNames {
 };
 using ForeignNames = std::span<const OtherNames>;
 
-// Returns the name that a similar one stands for, ours or a foreign one whose own is among ours; empty where no name is
-// similar.
-std::string meant_name(const std::string& given, const std::vector<std::string>& ours, ForeignNames foreign);
+// Returns our names that a similar one stands for: one of ours, or all that others call by the most similar foreign
+// name. Empty where no name is similar.
+std::vector<std::string> meant_names(const std::string& given, const std::vector<std::string>& ours,
+                                     ForeignNames foreign);
 
 // An argument is no option but a parameter beside them, which is documented here and read by hand.
 enum class OptionType : uint8_t { boolean, integer, number, choice, argument };

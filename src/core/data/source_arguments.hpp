@@ -11,7 +11,7 @@ inline constexpr const char* unit_names[] = {"join", "target"};
 
 template <class Options>
 inline constexpr Option<Options> features_argument = argument<Options>("features", "output columns, as `'{a,b}'`",
-                                                                       "keys, too, unless left out")
+                                                                       "ids and keys are features, too: exclude them")
                                                          .null_means("all other columns");
 template <class Options>
 inline constexpr Option<Options> categorical_argument =
@@ -25,12 +25,14 @@ inline constexpr Option<Options> weight_argument =
     argument<Options>("weight", "a column of the target's table", "what a row counts, not negative").null_means("1");
 template <class Options>
 inline constexpr Option<Options> offset_argument =
-    argument<Options>("offset", "a column of the target's table", "what is added to every row's score, as ln(exposure)")
+    argument<Options>("offset", "a column of the target's table",
+                      "what is added to every row's score, as ln(exposure); OFFSET is a keyword of SQL, so "
+                      "write `\"offset\" => …`")
         .null_means("0");
 template <class Options>
 inline constexpr Option<Options>
     options_argument = argument<Options>("options", "JSON, as `{\"seed\": 1}`",
-                                         "options by their names, which count where their arguments are not given")
+                                         "options by their names; an argument overrides the same name here")
                            .null_means("");
 template <class Options>
 inline constexpr Option<Options>
@@ -42,8 +44,9 @@ inline constexpr Option<Options>
 // Fits that hold rows out without a column that says which.
 template <class Options>
 inline constexpr auto holdout_fraction_option =
-    option<&Options::holdout_fraction>("holdout_fraction", inside(0, 1),
-                                       "holds so much out [without a column](validation.md#holdouts-of-fits)")
+    option<&Options::holdout_fraction>(
+        "holdout_fraction", inside(0, 1),
+        "this share of the rows is held out, [without a column](validation.md#holdouts-of-fits)")
         .null_means("")
         .not_stored()
         .not_aggregated();

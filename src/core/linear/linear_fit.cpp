@@ -22,7 +22,7 @@ Family family_of(const std::vector<std::string>& labels, const Options& options)
                     "The family for booleans and labels is \"binomial\".", "Leave out the family.");
     if (labels.size() > 2)
         throw Error(ErrorCode::invalid_argument,
-                    format("the target of a binomial linear model has two labels, not %zu", labels.size()), "",
+                    format("the target has %zu labels, a linear model takes two", labels.size()), "",
                     "btml.boost_fit predicts any number of labels.");
     return Family::binomial;
 }
@@ -287,6 +287,12 @@ void check_finite_model(const Model& model) {
                                                         model.features[column.feature].name.c_str()));
 }
 
+// Says where nothing is left to estimate errors from.
+void warn_of_no_errors(const Model& model, std::vector<std::string>& warnings) {
+    if (model.options.penalty == 0 && model.statistics.degrees_of_freedom == 0)
+        warnings.push_back("the model has as many coefficients as rows: it has no standard errors");
+}
+
 // Says which columns have no coefficient.
 void warn_of_dropped(const Model& model, std::vector<std::string>& warnings) {
     static constexpr size_t max_names = 10;
@@ -386,6 +392,7 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     const auto squares_of = [&](std::span<const double> at) { return squared_slopes(likelihood, at, model); };
     fit_to(likelihood, squares_of, model);
     warn_of_dropped(model, result.warnings);
+    warn_of_no_errors(model, result.warnings);
     return result;
 }
 
@@ -407,6 +414,7 @@ FitResult fit_factorised(relational::Join join, const relational::DatasetPlan& p
     fit_to(
         *likelihood, [](std::span<const double>) { return std::nullopt; }, model);
     warn_of_dropped(model, result.warnings);
+    warn_of_no_errors(model, result.warnings);
     return result;
 }
 

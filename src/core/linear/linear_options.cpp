@@ -36,7 +36,7 @@ constexpr Option<Options> rows[] = {
                                "net)")
         .only_with(of_penalty),
     option<&Options::std_error>("std_error", std_errors,
-                                "standard errors trust the family, or nothing of the variances (HC1)")
+                                "`model` trusts the variances of the family; `robust` assumes nothing about them (HC1)")
         .elsewhere_called(foreign_std_errors)
         .only_with(of_no_penalty),
     option<&Options::iterations>("iterations", between(1, 100'000), "of reweighted least squares, at most"),
@@ -57,7 +57,7 @@ constexpr Option<Options> rows[] = {
 // What scikit-learn, glmnet, statsmodels and BigQuery call them.
 constexpr OtherNames foreign_options[] = {
     {"penalty", {"lambda", "alpha", "l2_reg", "ridge"}},
-    {"l1_ratio", {"l1_reg", "mixing"}},
+    {"l1_ratio", {"l1_reg", "mixing", "alpha"}},
     {"iterations", {"max_iter", "maxit", "max_iterations"}},
     {"std_error", {"cov_type", "vcov", "covariance"}},
     {"family", {"model_type", "link"}},

@@ -27,6 +27,7 @@ class Predictor {
     // Returns the mean of a target with this score.
     double response(double score) const;
 
+    const Model& model() const { return model_; }
     // Says whether the model has the covariance of its coefficients, which the others need.
     bool has_errors() const { return !model_.covariance.empty(); }
     // Returns the standard error of the score.

@@ -47,6 +47,8 @@ Datum accumulate(FunctionCallInfo fcinfo, TargetKind kind) {
 
 // As jsonb shows it.
 std::string options_text(const Arguments& arguments, OptionsAs form) {
+    if (arguments.is_null(3))
+        throw Error(ErrorCode::null_value, "argument \"options\" must not be NULL", "", "Use '{}' for none.");
     if (form == OptionsAs::jsonb) return json_text(arguments.datum(3, "options"));
     const std::string text = arguments.string(3, "options");
     const char* const source = text.c_str();

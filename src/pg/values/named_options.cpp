@@ -134,10 +134,12 @@ OptionValue JsonOption::value(const OptionFacts& option) const {
 }
 
 void unknown_option(const std::string& name, const std::vector<std::string>& names, ForeignNames foreign) {
-    const std::string nearest = meant_name(name, names, foreign);
+    std::string meant;
+    for (const std::string& each : meant_names(name, names, foreign))
+        meant += (meant.empty() ? "\"" : " or \"") + each + "\"";
     throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", name.c_str()),
                 "Valid options are " + quoted_list(names) + ".",
-                nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+                meant.empty() ? "" : "Perhaps you meant " + meant + ".");
 }
 
 void add_option(JsonWriter& json, std::string_view name, const OptionValue& value) {

@@ -392,7 +392,7 @@ TEST(LinearLimits, BadInput) {
     expect_refused(with([&](PlainRows& rows) {
                        rows.labels = {"a", "b", "c"};
                    }),
-                   {}, ErrorCode::invalid_argument, "the target of a binomial linear model has two labels, not 3");
+                   {}, ErrorCode::invalid_argument, "the target has 3 labels, a linear model takes two");
     expect_refused(with([&](PlainRows& rows) {
                        rows.labels = {"a", "b"};
                    }),
