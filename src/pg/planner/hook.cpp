@@ -167,12 +167,12 @@ Path* ordinary_path(const AggPath* best, const List* scan_targets) {
 }
 
 // What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
-// that several tables share, the width, and how many rows the ordinary plan may ask for before it is given up.
-List* descriptions(const PathParts& parts, double join_rows, double max_calls) {
+// that several tables share, the width, and how many rows the ordinary plan may find before it is given up.
+List* descriptions(const PathParts& parts, double join_rows, double max_rows) {
     List* const all = list_make5(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
                                  makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans),
                                  makeString(psprintf("%.2f", parts.width)));
-    return lappend(all, makeString(psprintf("%.0f", max_calls)));
+    return lappend(all, makeString(psprintf("%.0f", max_rows)));
 }
 
 // How many factorized queries stand one within another among the sub-queries of this one, and itself.
@@ -243,13 +243,13 @@ double ordinary_cost(const JoinShape& join, const AggPath* best) {
 // An ordinary plan that is thought cheaper, by no more than this, is begun first.
 constexpr double max_advantage = 10;
 
-// Returns how many rows the ordinary plan may ask for in about the time that ours takes; 0 where it cannot be given up.
-double max_calls_of(const AggPath* ordinary, double our_cost) {
+// Returns how many rows the ordinary plan may find in about the time that ours takes; 0 where it cannot be given up.
+double max_rows_of(const AggPath* ordinary, double our_cost) {
     return can_be_given_up(ordinary) ? std::max(100.0, our_cost / (3 * cpu_tuple_cost)) : 0;
 }
 
 Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
-                     List* having, double* max_calls) {
+                     List* having, double* max_rows) {
     const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     const bool forced = force_factorize_aggregates();
@@ -273,8 +273,8 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     Assert(cost >= least * (1 - 1e-9));
     const double total = cost + best->path.rows * cpu_tuple_cost;
     const bool is_cheaper = forced || total < ordinary;
-    *max_calls = is_cheaper ? 0 : max_calls_of(best, total);
-    if (!is_cheaper && (*max_calls == 0 || total >= ordinary * max_advantage))
+    *max_rows = is_cheaper ? 0 : max_rows_of(best, total);
+    if (!is_cheaper && (*max_rows == 0 || total >= ordinary * max_advantage))
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f", ordinary, total);
     List* const targets = scan_target_list(query);
     path->custom_paths = lappend(path->custom_paths, ordinary_path(best, targets));
@@ -286,7 +286,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     path->path.total_cost = forced ? 0 : is_cheaper ? total : best->path.total_cost;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_private =
-        list_make5(targets, having, parts.plan, descriptions(parts, input->rows, *max_calls), parts.names);
+        list_make5(targets, having, parts.plan, descriptions(parts, input->rows, *max_rows), parts.names);
     path->custom_private = lappend(path->custom_private, parts.computed);
     path->methods = &path_methods;
     if (!forced && path->path.total_cost >= best->path.total_cost) drop_aggregates(grouped);
@@ -305,14 +305,13 @@ const char* tell_merged(const JoinShape& join) {
     return text.data;
 }
 
-// join: null where the query was refused before it was known what is joined first. max_calls: of the ordinary plan.
-void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Refusal refusal, double max_calls) {
+// join: null where the query was refused before it was known what is joined first. max_rows: of the ordinary plan.
+void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Refusal refusal, double max_rows) {
     if (!verdicts) return;
     const MemoryContext before = MemoryContextSwitchTo(verdicts->memory);
     const char* const names = relation_names(root, btml_compat_without_outer_joins(root, input->relids), ", ");
     const char* const merged = join ? tell_merged(*join) : "";
-    const char* const when =
-        max_calls > 0 ? psprintf(" once the ordinary plan has asked for %.0f rows", max_calls) : "";
+    const char* const when = max_rows > 0 ? psprintf(" once the ordinary plan has found %.0f rows", max_rows) : "";
     char* const line =
         refusal ? psprintf("%s: not factorized, since %s%s%s", names, refusal, *merged ? ", with " : "", merged)
                 : psprintf("%s: factorized%s%s%s", names, when, *merged ? ", " : "", merged);
@@ -327,9 +326,9 @@ void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
                           ? find_query(root, input, grouped, factorize_aggregates(), &query)
                           : "its sub-queries are factorized three deep, and each level doubles the plan";
     const JoinShape* const join = refusal ? nullptr : &query.join;
-    double max_calls = 0;
-    if (join) refusal = add_our_path(root, input, grouped, query, having, &max_calls);
-    tell(root, input, join, refusal, max_calls);
+    double max_rows = 0;
+    if (join) refusal = add_our_path(root, input, grouped, query, having, &max_rows);
+    tell(root, input, join, refusal, max_rows);
 }
 
 void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {

@@ -319,7 +319,7 @@ struct NodeState {
     Execution* execution; // null until the first row is asked for
     PlanState* ordinary;  // null until it is fallen back to, but where it is begun first
     const char* reason;   // why it fell back, in this run or an earlier one; null: it did not
-    uint64 max_calls;     // rows that the ordinary plan may ask for before it is given up; 0: it is not begun first
+    double max_rows;      // that the ordinary plan may find before it is given up; 0: it is not begun first
     bool is_given_up;     // in this run or an earlier one
     bool is_begun;
     bool gives_ordinary;   // the rows of the ordinary plan
@@ -352,11 +352,11 @@ void begin(CustomScanState* scan, EState* estate, int eflags) {
     const CustomScan* const plan = plan_of(state);
     const int flags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
     state->estate = estate;
-    state->max_calls = strtoull(description(state, 5), nullptr, 10);
+    state->max_rows = atof(description(state, 5));
     for (int i = 0; i + 1 < list_length(plan->custom_plans); i++)
         scan->custom_ps =
             lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate, flags));
-    if (state->max_calls > 0) {
+    if (state->max_rows > 0) {
         state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan->custom_plans)), estate, flags);
         scan->custom_ps = lappend(scan->custom_ps, state->ordinary);
     }
@@ -399,8 +399,8 @@ void end_ordinary(NodeState* state) {
 
 void compute(NodeState* state) {
     state->is_begun = true;
-    if (state->max_calls > 0 && !state->is_given_up) {
-        state->gives_ordinary = first_row_within(state->ordinary, state->max_calls, &state->first);
+    if (state->max_rows > 0 && !state->is_given_up) {
+        state->gives_ordinary = first_row_within(state->ordinary, state->max_rows, &state->first);
         if (state->gives_ordinary) return;
         state->is_given_up = true;
         state->first = nullptr;
@@ -519,9 +519,9 @@ void explain(CustomScanState* scan, List*, ExplainState* out) {
             ExplainPropertyFloat("Hypertree Width", nullptr, width, 2, out);
         ExplainPropertyFloat("Join Rows", nullptr, atof(description(state, 1)), 0, out);
         ExplainPropertyFloat("Message Memory", "kB", atof(description(state, 2)), 0, out);
-        if (state->max_calls > 0) ExplainPropertyUInteger("Ordinary Plan First", "rows", state->max_calls, out);
+        if (state->max_rows > 0) ExplainPropertyFloat("Ordinary Plan First", "rows", state->max_rows, 0, out);
     }
-    if (out->analyze && state->max_calls > 0) ExplainPropertyBool("Switched", state->is_given_up, out);
+    if (out->analyze && state->max_rows > 0) ExplainPropertyBool("Switched", state->is_given_up, out);
     if (!out->analyze || !state->execution) return;
     explain_messages(state, out);
     if (state->reason) ExplainPropertyText("Fell Back", state->reason, out);

@@ -4,25 +4,43 @@
 
 extern "C" {
 #include "executor/executor.h"
+#include "executor/instrument.h"
 }
 
 namespace btml::pg::planner {
 
 namespace {
 
-// Counts the rows that the nodes of a plan are asked for.
+// What is known of a node while it is watched.
+struct Watched {
+    ExecProcNodeMtd original;
+    bool is_own_count; // whether the node counts for the watch alone what its conditions leave out
+    double left_out;   // of rows, until now
+};
+
+// Counts the rows that the nodes of a plan find.
 struct Watch {
-    Watch* around;             // that of a plan in which this one stands
-    ExecProcNodeMtd* original; // by plan_node_id: what the node does
-    uint64 calls, max_calls;
+    Watch* around;  // that of a plan in which this one stands
+    Watched* nodes; // by plan_node_id
+    double rows, max_rows;
+
+    Watched& at(const PlanState* node) const { return nodes[node->plan->plan_node_id]; }
 };
 
 Watch* watch = nullptr;
 
+double left_out(const PlanState* node) {
+    return node->instrument->nfiltered1 + node->instrument->nfiltered2;
+}
+
 TupleTableSlot* watched(PlanState* node) {
-    if (watch->calls >= watch->max_calls) return nullptr;
-    watch->calls++;
-    return watch->original[node->plan->plan_node_id](node);
+    if (watch->rows > watch->max_rows) return nullptr;
+    Watched& known = watch->at(node);
+    TupleTableSlot* const row = known.original(node);
+    const double until_now = left_out(node);
+    watch->rows += 1 + until_now - known.left_out;
+    known.left_out = until_now;
+    return row;
 }
 
 // Calls body(node) with each scan and join of the plan. Sub-queries and what partitions are appended by are scans.
@@ -84,13 +102,15 @@ bool can_be_given_up(const AggPath* aggregate) {
     return aggregate->aggsplit == AGGSPLIT_SIMPLE && reads_first && can_stop(aggregate->subpath);
 }
 
-bool first_row_within(PlanState* plan, uint64 max_calls, TupleTableSlot** row) {
+bool first_row_within(PlanState* plan, double max_rows, TupleTableSlot** row) {
     int nodes = 0;
     for_each_source(plan, [&](const PlanState* node) { nodes = std::max(nodes, node->plan->plan_node_id + 1); });
     auto* const own = allocate<Watch>();
-    *own = {watch, static_cast<ExecProcNodeMtd*>(palloc0(sizeof(ExecProcNodeMtd) * nodes)), 0, max_calls};
+    *own = {watch, static_cast<Watched*>(palloc0(sizeof(Watched) * nodes)), 0, max_rows};
     for_each_source(plan, [&](PlanState* node) {
-        own->original[node->plan->plan_node_id] = node->ExecProcNodeReal;
+        const bool counts = node->instrument != nullptr;
+        if (!counts) node->instrument = InstrAlloc(1, INSTRUMENT_ROWS, false);
+        own->at(node) = {node->ExecProcNodeReal, !counts, left_out(node)};
         ExecSetExecProcNode(node, watched);
     });
     watch = own;
@@ -99,8 +119,11 @@ bool first_row_within(PlanState* plan, uint64 max_calls, TupleTableSlot** row) {
     PG_FINALLY();
     { watch = own->around; }
     PG_END_TRY();
-    for_each_source(plan, [&](PlanState* node) { ExecSetExecProcNode(node, own->original[node->plan->plan_node_id]); });
-    return own->calls < own->max_calls;
+    for_each_source(plan, [&](PlanState* node) {
+        if (own->at(node).is_own_count) node->instrument = nullptr;
+        ExecSetExecProcNode(node, own->at(node).original);
+    });
+    return own->rows <= own->max_rows;
 }
 
 } // namespace btml::pg::planner

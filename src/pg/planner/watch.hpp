@@ -10,8 +10,9 @@ namespace btml::pg::planner {
 // brings no row about that is none of the join.
 bool can_be_given_up(const AggPath* aggregate);
 
-// Asks the plan, of such a path, for its first row. Returns false where its scans and joins were asked for more than
-// max_calls rows: the plan has then given no row that counts, and is to be ended. May raise PostgreSQL errors.
-bool first_row_within(PlanState* plan, uint64 max_calls, TupleTableSlot** row);
+// Asks the plan, of such a path, for its first row. Returns false where its scans and joins found more than max_rows
+// rows, with those that their conditions leave out: the plan has then given no row that counts, and is to be ended. May
+// raise PostgreSQL errors.
+bool first_row_within(PlanState* plan, double max_rows, TupleTableSlot** row);
 
 } // namespace btml::pg::planner
