@@ -304,6 +304,10 @@ SELECT why('SELECT max(a.y) FROM a JOIN b USING (k)');
 SELECT why('SELECT string_agg(a.t, '','') FROM a JOIN b USING (k)');
 SHOW btml.factorize_aggregates;
 SET btml.factorize_aggregates = exact;
+-- Parameters have the types that the query demands; a setting of a transaction ends with it.
+SELECT why('SELECT count(*) FROM a JOIN b USING (k) WHERE a.x > $1 AND b.t = $2');
+SELECT why('SELECT count(*) FROM a JOIN b USING (k) WHERE $1 IS NULL');
+BEGIN; SET LOCAL btml.factorize_aggregates = on; SHOW btml.factorize_aggregates; COMMIT; SHOW btml.factorize_aggregates;
 SELECT why('');
 SELECT why(NULL);
 SELECT why('SELECT 1; SELECT 2');

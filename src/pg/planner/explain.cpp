@@ -15,15 +15,15 @@ Query* parse(const char* sql) {
     if (list_length(statements) != 1)
         ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
                         errmsg("the query must be one statement, not %d", list_length(statements))));
+    Oid* types = nullptr; // of parameters, as the query demands them
+    int count = 0;
     List* const queries =
-        pg_analyze_and_rewrite_fixedparams(linitial_node(RawStmt, statements), sql, nullptr, 0, nullptr);
+        pg_analyze_and_rewrite_varparams(linitial_node(RawStmt, statements), sql, &types, &count, nullptr);
     auto* const query = queries ? linitial_node(Query, queries) : nullptr;
     if (list_length(queries) != 1 || query->commandType == CMD_UTILITY)
-        ereport(
-            ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the statement is not a query that is planned as one"),
-             errhint("Give a SELECT with values in the place of parameters, and without EXPLAIN, EXECUTE, DECLARE or "
-                     "CREATE TABLE AS before it.")));
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the statement is not a query that is planned as one"),
+                 errhint("Give a SELECT, without EXPLAIN, EXECUTE, DECLARE or CREATE TABLE AS before it.")));
     return query;
 }
 
