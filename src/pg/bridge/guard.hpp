@@ -15,8 +15,8 @@
 namespace btml::pg {
 
 // A PostgreSQL error on its way to the boundary, which re-throws it unchanged. Nobody else may end it, but outside of a
-// subtransaction that it has rolled back (subtransaction.hpp), and but for an error of an expression that leaves nothing
-// behind (planner::is_pure).
+// subtransaction that it has rolled back (subtransaction.hpp), and but for an error of an expression that leaves
+// nothing behind (planner::is_pure).
 struct PgError {
     ErrorData* data;
 };
