@@ -85,6 +85,11 @@ CREATE DOMAIN direction AS real[] CHECK (array_length(VALUE, 1) = 3);
 SELECT fill(3, 150);
 SELECT btml.feature_names(btml.boost_fit('SELECT e::direction AS e, n[1:$1] AS n, y FROM vectors WHERE id <> $2', 'y',
     trees => 1, args => '{1,7}'));
+CREATE VIEW directed AS SELECT y, e::direction AS e FROM vectors;
+SELECT fit, abs(btml.predict(model, d) - btml.predict(model, e::float8[])) < 1e-12 AS same, explained.value
+FROM (SELECT * FROM directed WHERE e IS NOT NULL ORDER BY y LIMIT 1) AS d,
+    (VALUES ('linear_fit', btml.linear_fit('directed', 'y')), ('boost_fit', btml.boost_fit('directed', 'y', trees => 3))) f(fit, model),
+    btml.explain(model, d) explained WHERE explained.feature = 'e';
 
 -- The order of rows and the number of threads change nothing.
 CREATE FUNCTION fits(source text) RETURNS text LANGUAGE sql AS $$SELECT md5(btml.boost_fit(source, 'y', trees => 5)::bytea) ||
