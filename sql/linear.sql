@@ -188,6 +188,12 @@ WHERE name = 'binomial';
 SELECT value, round(mean::numeric, 4) AS mean FROM models, btml.partial_dependence(model, 'task', 'kind', class => 'false')
 WHERE name = 'binomial' ORDER BY 1;
 
+-- By position, a code that is no whole number is a category that training did not see.
+SELECT btml.predict(model, ARRAY[1, 2, 1.5]) = btml.predict(model, ARRAY[1, 2, -1]) AS predicted, e.value,
+    e.contribution = u.contribution AS explained
+FROM models, btml.explain(model, ARRAY[1, 2, 1.5]) e, btml.explain(model, ARRAY[1, 2, -1]) u
+WHERE name = 'gaussian' AND e.feature = 'kind' AND u.feature = 'kind';
+
 -- SQL without btml predicts the same.
 SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*
     FROM models, task t WHERE name = ' || quote_literal(name) || ') s'

@@ -23,7 +23,8 @@ Predictor::Predictor(const Model& model)
 const Column* Predictor::one_of(const FeatureTerms& terms, double value) const {
     if (is_null(value)) return terms.missing;
     if (!(value >= 0 && value < static_cast<double>(terms.categories.size()))) return nullptr;
-    return terms.categories[static_cast<size_t>(value)];
+    const auto code = static_cast<size_t>(value);
+    return static_cast<double>(code) == value ? terms.categories[code] : nullptr;
 }
 
 double Predictor::contribution(const FeatureTerms& terms, double value) const {

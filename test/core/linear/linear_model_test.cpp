@@ -110,6 +110,26 @@ TEST(LinearModel, ContributionsAddUp) {
     }
 }
 
+// A code that is none is a category that no training row had, which counts as that of reference.
+TEST(LinearModel, CodesAreWholeNumbers) {
+    const Model model = some_model(0);
+    Predictor predictor(model);
+    size_t categorical = 0;
+    for (size_t f = 0; f < model.features.size(); f++) {
+        if (!model.features[f].categorical) continue;
+        categorical++;
+        std::vector<double> point(model.features.size(), 0), adds(point.size()), of_unseen(point.size());
+        point[f] = -1;
+        predictor.contributions(point, of_unseen);
+        for (size_t code = 0; code < model.features[f].categories.size(); code++) {
+            point[f] = static_cast<double>(code) + 0.5;
+            predictor.contributions(point, adds);
+            EXPECT_EQ(adds[f], of_unseen[f]);
+        }
+    }
+    EXPECT_GT(categorical, 0u);
+}
+
 // What features add is 0 on the average of the training rows.
 TEST(LinearModel, ContributionsAreCentred) {
     QuietContext context;
