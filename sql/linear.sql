@@ -175,7 +175,8 @@ FROM models WHERE name = 'binomial';
 SELECT bool_and(btml.predict(model, t.*) = btml.predict_probability(model, t.*, 'true')
         AND abs(1 - btml.predict_probability(model, t.*, 'false') - btml.predict(model, t.*)) < 1e-15
         AND btml.predict_class(model, t.*) = (btml.predict(model, t.*) > 0.5)::text
-        AND btml.predict_probabilities(model, t.*) = ARRAY[1 - btml.predict(model, t.*), btml.predict(model, t.*)]
+        AND btml.predict_probabilities(model, t.*)
+            = ARRAY[btml.predict_probability(model, t.*, 'false'), btml.predict_probability(model, t.*, 'true')]
         AND abs(btml.predict_score(model, t.*) - ln(btml.predict(model, t.*) / (1 - btml.predict(model, t.*)))) < 1e-6) AS same,
     round(btml.auc(yes, btml.predict(model, t.*))::numeric, 4) AS auc FROM models, task t WHERE name = 'binomial';
 SELECT bool_and(abs(a.estimate - b.estimate) < 1e-12) AS of_numbers
@@ -188,6 +189,13 @@ WHERE name = 'binomial';
 SELECT value, round(mean::numeric, 4) AS mean FROM models, btml.partial_dependence(model, 'task', 'kind', class => 'false')
 WHERE name = 'binomial' ORDER BY 1;
 
+-- The first label's probability keeps its digits where it is next to nothing, as in SQL.
+\set ECHO errors
+SELECT 'SELECT predicted > 0 AS positive, abs(predicted / (' || btml.to_sql(model, 'postgresql', 'false') || ') - 1) < 1e-12 AS same
+    FROM (SELECT btml.predict_probability(model, t, ''false'') AS predicted, t.* FROM models,
+        (SELECT 100 AS x, 80 AS z, ''a'' AS kind) t WHERE name = ''binomial'') s'
+FROM models WHERE name = 'binomial' \gexec
+\set ECHO all
 -- By position, a code that is no whole number is a category that training did not see.
 SELECT btml.predict(model, ARRAY[1, 2, 1.5]) = btml.predict(model, ARRAY[1, 2, -1]) AS predicted, e.value,
     e.contribution = u.contribution AS explained

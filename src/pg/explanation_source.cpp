@@ -59,10 +59,7 @@ class PointPredictor {
 
     double operator()(std::span<const double> point) {
         if (gp_) return gp_->latent(point).mean;
-        if (linear_) {
-            const double mean = (*linear_)(point);
-            return label_ == size_t{0} ? 1 - mean : mean;
-        }
+        if (linear_) return label_ ? linear_->probabilities(point)[*label_] : (*linear_)(point);
         return label_ ? trees_->probabilities(point)[*label_] : (*trees_)(point);
     }
     uint64_t units() const { return units_; } // of work, as RunContext counts it

@@ -49,6 +49,11 @@ double Predictor::response(double score) const {
     return mean_of_score(model_.options.family, score);
 }
 
+std::array<double, 2> Predictor::probabilities(std::span<const double> features) {
+    const double second = score(features);
+    return {response(-second), response(second)};
+}
+
 void Predictor::place(std::span<const double> features) {
     point_[0] = 1;
     for (size_t k = 0; k < kept_.size(); k++) {

@@ -3,6 +3,8 @@
 
 #include "core/linear/linear_model.hpp"
 
+#include <array>
+
 namespace btml::linear {
 
 class Predictor {
@@ -26,6 +28,9 @@ class Predictor {
     void contributions(std::span<const double> features, std::span<double> to);
     // Returns the mean of a target with this score.
     double response(double score) const;
+    // Returns the probabilities of both labels of a binomial.
+    std::array<double, 2> probabilities(std::span<const double> features);
+
 
     // Says whether the model has the covariance of its coefficients, which the others need.
     bool has_errors() const { return !model_.covariance.empty(); }

@@ -130,6 +130,22 @@ TEST(LinearModel, CodesAreWholeNumbers) {
     EXPECT_GT(categorical, 0u);
 }
 
+// The probability of either label keeps its digits where it is all but 0.
+TEST(LinearModel, ProbabilitiesOfBothLabels) {
+    Model model;
+    model.options.family = Family::binomial;
+    model.features = {{"x", "double precision", false, {}}};
+    model.columns = {{0, ColumnKind::number, 0, ColumnState::kept, 0, 1, 1, 0}};
+    Predictor predictor(model);
+    for (const double score : {-800.0, -175.0, -1.0, 0.0, 1.0, 175.0, 800.0}) {
+        const auto [first, second] = predictor.probabilities(std::vector<double>{score});
+        EXPECT_EQ(first, predictor(std::vector<double>{-score}));
+        EXPECT_EQ(second, predictor(std::vector<double>{score}));
+        EXPECT_GT(first, 0);
+        EXPECT_NEAR(first + second, 1, 1e-15);
+    }
+}
+
 // What features add is 0 on the average of the training rows.
 TEST(LinearModel, ContributionsAreCentred) {
     QuietContext context;
