@@ -233,9 +233,11 @@ SELECT r.* FROM (VALUES ('offset gaussian', 30.4070570104662, 31.6826111375586),
     btml.predict_interval(model, at, 0.9, 'mean') i WHERE NOT near(i.lower, r.lower) OR NOT near(i.upper, r.upper);
 CREATE TABLE exposed AS SELECT *, ln(w) AS o, g % 4 AS fold FROM task;
 SELECT name, bool_and(near(btml.predict_score(model, t), (SELECT sum(contribution) FROM btml.explain(model, t)), 1)) AS explained,
-    bool_and(btml.predict(model, t) = btml.predict(model, ARRAY[x, z, array_position('{a,b,c}', kind) - 1, o])) AS by_place,
+    bool_and(btml.predict(model, t) = btml.predict(model, ARRAY[t.x, t.z, array_position('{a,b,c}', t.kind) - 1, t.o])) AS by_place,
     bool_and(near(btml.predict_score(model, t), ln(w) + btml.predict_score(model, u), 1)) AS added
 FROM models, exposed t, LATERAL (SELECT x, z, kind, 0 AS o) u WHERE name LIKE 'offset%' GROUP BY name ORDER BY name;
+SELECT bool_and(e.contribution = o AND (btml.shap(model, t))[4] = o) AS itself FROM models, exposed t, btml.explain(model, t) e
+WHERE name LIKE 'offset%' AND e.feature = 'o';
 SELECT btml.describe(model), btml.summary(model)#>'{features,3}' AS "offset" FROM models WHERE name = 'offset poisson';
 \set ECHO errors
 SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*

@@ -176,6 +176,10 @@ std::vector<FeatureTerms> terms_of(const Model& model) {
     return terms;
 }
 
+double base_of(const Model& model) {
+    return model.centre - (model.has_offset() ? model.columns.back().mean : 0);
+}
+
 double Model::test_degrees_of_freedom() const {
     if (!has_dispersion()) return std::numeric_limits<double>::infinity();
     return statistics.groups > 0 ? static_cast<double>(statistics.groups - 1) : statistics.degrees_of_freedom;

@@ -84,6 +84,8 @@ struct FeatureTerms {
 
 // Returns one for each feature. They point into the model.
 std::vector<FeatureTerms> terms_of(const Model& model);
+// Returns what their sum begins with: the linear predictor where every column has its mean, and an offset is 0.
+double base_of(const Model& model);
 
 void encode(const Model& model, Writer& writer);
 // Checks every number once: error corrupt_model.

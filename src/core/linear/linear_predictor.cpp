@@ -13,6 +13,7 @@ namespace btml::linear {
 Predictor::Predictor(const Model& model)
     : model_(model),
       terms_(terms_of(model)),
+      base_(base_of(model)),
       offset_name_(model.has_offset() ? "offset \"" + model.features.back().name + '"' : "") {
     for (size_t c = 0; c < model.columns.size(); c++)
         if (model.columns[c].state == ColumnState::kept) kept_.push_back(c);
@@ -28,7 +29,10 @@ const Column* Predictor::one_of(const FeatureTerms& terms, double value) const {
 }
 
 double Predictor::contribution(const FeatureTerms& terms, double value) const {
-    if (terms.is_offset()) check_given(value, offset_name_.c_str());
+    if (terms.is_offset()) {
+        check_given(value, offset_name_.c_str());
+        return value;
+    }
     double sum = terms.otherwise();
     if (const Column* const one = one_of(terms, value)) sum += one->estimate;
     if (terms.number && !is_null(value)) sum += terms.number->estimate * (value - terms.number->mean);

@@ -23,8 +23,9 @@ class Predictor {
     double operator()(std::span<const double> features) { return response(score(features)); }
     // Returns the linear predictor: base() + Σ of the contributions, added in the features' order.
     double score(std::span<const double> features);
-    double base() const { return model_.centre; }
-    // Puts what each feature adds to the score, over what it adds on average; 0 of one that was dropped.
+    double base() const { return base_; }
+    // Puts what each feature adds to the score, over what it adds on average; 0 of one that was dropped. An offset adds
+    // itself.
     void contributions(std::span<const double> features, std::span<double> to);
     // Returns the mean of a target with this score.
     double response(double score) const;
@@ -52,10 +53,11 @@ class Predictor {
 
     const Model& model_;
     const std::vector<FeatureTerms> terms_; // by feature
-    const std::string offset_name_;         // in errors
-    std::vector<double> point_;             // 1, then the kept columns, less their means and over their scales
-    std::vector<size_t> kept_;              // numbers of the columns that were kept
-    double confidence_ = 0, quantile_ = 0;  // of the last interval
+    const double base_;
+    const std::string offset_name_;        // in errors
+    std::vector<double> point_;            // 1, then the kept columns, less their means and over their scales
+    std::vector<size_t> kept_;             // numbers of the columns that were kept
+    double confidence_ = 0, quantile_ = 0; // of the last interval
 };
 
 } // namespace btml::linear

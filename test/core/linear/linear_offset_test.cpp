@@ -192,6 +192,7 @@ TEST(LinearOffset, StoredAndExplained) {
     double sum = predict.base();
     for (const double each : adds) sum += each;
     EXPECT_EQ(sum, at_two);
+    EXPECT_EQ(adds.back(), 2);
     EXPECT_GT(predict.standard_error(point), 0);
     point.back() = 3.5;
     EXPECT_NEAR(predict.score(point), at_two + 1.5, 1e-12);
