@@ -202,6 +202,20 @@ SELECT btml.predict(model, ARRAY[1, 2, 1.5]) = btml.predict(model, ARRAY[1, 2, -
 FROM models, btml.explain(model, ARRAY[1, 2, 1.5]) e, btml.explain(model, ARRAY[1, 2, -1]) u
 WHERE name = 'gaussian' AND e.feature = 'kind' AND u.feature = 'kind';
 
+-- NaN and infinity in a row to predict count, but where the coefficient is 0; functions over a source refuse them.
+INSERT INTO models VALUES ('empty lasso', btml.linear_fit('task', 'cost', features => '{x,z}', penalty => 1000, l1_ratio => 1));
+SELECT name, o.x, btml.predict(model, o)::numeric(8, 4) AS predicted
+FROM models, LATERAL (SELECT x, 1 AS z, 'a' AS kind FROM unnest('{NaN,Infinity,-Infinity}'::float8[]) x) o
+WHERE name IN ('binomial', 'empty lasso') ORDER BY 1, 2;
+SELECT of, o.x, btml.predict_interval(model, o, of => of) AS interval
+FROM models, unnest('{observation,mean}'::text[]) of,
+    LATERAL (SELECT x, 1 AS z, 'a' AS kind FROM unnest('{NaN,Infinity,-Infinity}'::float8[]) x) o
+WHERE name = 'gaussian' ORDER BY 1, 2;
+CREATE TABLE odd AS SELECT CASE WHEN x > 9.5 THEN 'NaN' WHEN x < 0.5 THEN '-Infinity' ELSE x END AS x, z, kind, cost FROM task;
+SELECT e.* FROM models, btml.permutation_importance(model, 'SELECT * FROM odd WHERE x > 1', 'cost') e WHERE name = 'gaussian';
+SELECT e.* FROM models, btml.partial_dependence(model, 'SELECT * FROM odd WHERE x < 9', 'z') e WHERE name = 'gaussian';
+SELECT e.* FROM models, btml.permutation_importance(model, 'odd', 'cost') e WHERE name = 'empty lasso' ORDER BY feature;
+
 -- SQL without btml predicts the same.
 SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*
     FROM models, task t WHERE name = ' || quote_literal(name) || ') s'

@@ -162,7 +162,7 @@ std::vector<FeatureTerms> terms_of(const Model& model) {
         if (column.state != ColumnState::kept && column.state != ColumnState::offset) continue;
         FeatureTerms& of = terms[column.feature];
         if (column.kind == ColumnKind::number) {
-            of.number = &column;
+            if (column.estimate != 0) of.number = &column;
             continue;
         }
         of.mean += column.estimate * column.mean;

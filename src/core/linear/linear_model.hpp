@@ -68,8 +68,8 @@ struct Model : Provenance {
     std::string name_of(const Column& column) const;
 };
 
-// What a feature adds to the linear predictor: columns that were dropped add nothing and are not here. An offset must
-// be given, and is a number otherwise.
+// What a feature adds to the linear predictor: columns that were dropped add nothing and are not here, nor is a number
+// whose coefficient is 0. An offset must be given, and adds itself.
 struct FeatureTerms {
     const Column* number = nullptr;
     const Column* missing = nullptr;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace btml::linear {
 
@@ -79,7 +80,7 @@ double Predictor::standard_error(std::span<const double> features) {
         for (size_t j = 0; j < i; j++) sum += row[j] * point_[j];
         variance += point_[i] * (2 * sum + row[i] * point_[i]);
     }
-    return std::sqrt(std::max(0.0, variance));
+    return std::isnan(variance) ? variance : std::sqrt(std::max(0.0, variance));
 }
 
 // It is found by bisection, which takes far longer than the rest of an interval.
@@ -91,16 +92,23 @@ double Predictor::quantile(double confidence) {
     return quantile_;
 }
 
+// Where a feature is infinite, nothing bounds the score.
+static Predictor::Interval around(double at, double half) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (std::isnan(at)) return {at, at};
+    if (!std::isfinite(at) || !std::isfinite(half)) return {-infinity, infinity};
+    return {at - half, at + half};
+}
+
 Predictor::Interval Predictor::mean_interval(std::span<const double> features, double confidence) {
-    const double at = score(features);
-    const double half = quantile(confidence) * standard_error(features);
-    return {response(at - half), response(at + half)};
+    const auto [lower, upper] = around(score(features), quantile(confidence) * standard_error(features));
+    return {response(lower), response(upper)};
 }
 
 Predictor::Interval Predictor::observation_interval(std::span<const double> features, double confidence) {
-    const double at = score(features), error = standard_error(features);
+    const double error = standard_error(features);
     const double half = quantile(confidence) * std::sqrt(error * error + model_.statistics.dispersion.value_or(0));
-    return {at - half, at + half};
+    return around(score(features), half);
 }
 
 } // namespace btml::linear

@@ -146,6 +146,36 @@ TEST(LinearModel, ProbabilitiesOfBothLabels) {
     }
 }
 
+// NaN and infinity go through a coefficient but one of 0.
+TEST(LinearModel, NumbersThatAreNotFinite) {
+    constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    Model model;
+    model.options.family = Family::gaussian;
+    model.features = {{"x", "double precision", false, {}}, {"none", "double precision", false, {}}};
+    model.centre = 5;
+    model.columns = {{0, ColumnKind::number, 0, ColumnState::kept, 1, 1, 2, 0},
+                     {1, ColumnKind::number, 0, ColumnState::kept, 1, 1, 0, 0}};
+    model.statistics.dispersion = 1;
+    model.statistics.degrees_of_freedom = 10;
+    model.covariance = {0.1, 0.01, 0.1, 0.01, 0.02, 0.1};
+    Predictor predictor(model);
+    EXPECT_TRUE(predictor.takes_number(0));
+    EXPECT_FALSE(predictor.takes_number(1));
+    for (const double odd : {infinity, -infinity, nan}) EXPECT_EQ(predictor(std::vector<double>{2, odd}), 7);
+    EXPECT_EQ(predictor(std::vector<double>{-infinity, 0}), -infinity);
+    EXPECT_TRUE(std::isnan(predictor(std::vector<double>{nan, 0})));
+    for (const bool of_mean : {false, true}) {
+        const auto interval = [&](double x) {
+            const std::vector<double> point{x, 0};
+            return of_mean ? predictor.mean_interval(point, 0.9) : predictor.observation_interval(point, 0.9);
+        };
+        EXPECT_EQ(interval(infinity).lower, -infinity);
+        EXPECT_EQ(interval(-infinity).upper, infinity);
+        EXPECT_TRUE(std::isnan(interval(nan).lower) && std::isnan(interval(nan).upper));
+        EXPECT_LT(interval(3).upper - interval(3).lower, 10);
+    }
+}
+
 // What features add is 0 on the average of the training rows.
 TEST(LinearModel, ContributionsAreCentred) {
     QuietContext context;
