@@ -269,6 +269,7 @@ SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind, 
 SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind) t WHERE name = 'offset poisson';
 SELECT btml.linear_fit('SELECT x, n, NULL::float8 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
 SELECT btml.linear_fit('SELECT x, n, 1000 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
+SELECT btml.linear_fit('SELECT x, n, 1e200 AS o FROM task', 'n', "offset" => 'o');
 SELECT btml.linear_fit('exposed', 'n', "offset" => 'oh');
 SELECT btml.linear_fit('exposed', 'n', "offset" => 'kind');
 SELECT btml.linear_fit('exposed', 'n', "offset" => 'o', features => '{x,o}');
@@ -305,6 +306,7 @@ FROM (SELECT btml.linear_fit_agg(yes, ARRAY[x, z], '{"penalty": 0.1}', w) AS m F
 SELECT btml.linear_fit_agg(yes::text, ARRAY[x, z]) OPERATOR(btml.=) btml.linear_fit_agg(yes, ARRAY[x, z]) AS same,
     btml.summary(btml.linear_fit_agg(CASE WHEN yes THEN 'stays' ELSE 'goes' END, ARRAY[x]))->'labels' AS labels FROM task;
 SELECT btml.linear_fit_agg(kind, ARRAY[x]) FROM task;
+SELECT btml.linear_fit_agg(cost, NULL::float8[], '{}', 0) FROM task;
 -- Groups of one label, of separated labels and of no weight have no model, and leave the others theirs; a NOTICE says so once.
 CREATE TABLE lots AS SELECT g, x, 7 AS seven, CASE g WHEN 'both' THEN i % 3 > 0 WHEN 'one' THEN true ELSE x > 5 END AS y,
     CASE g WHEN 'none' THEN 0 ELSE 1 END AS w FROM made, unnest(ARRAY['both', 'none', 'one', 'separated']) g WHERE i <= 60;
@@ -416,6 +418,8 @@ SELECT btml.linear_fit('SELECT ''NaN''::float8 AS y, z FROM task', 'y');
 SELECT btml.linear_fit('SELECT x AS y, CASE WHEN x > 9 THEN ''Infinity'' ELSE z END AS z FROM task', 'y');
 SELECT btml.linear_fit('task', 'prize');
 SELECT btml.linear_fit('task', 'cost', weight => 'x', options => '{"alpha": 1}');
+SELECT btml.predict(btml.linear_fit('SELECT timestamptz ''2020-01-01'' + make_interval(days => n) AS at, cost FROM task', 'cost'), d)
+FROM (SELECT date '5874897-12-31' AS at) d;
 SELECT feature, estimate, std_error FROM btml.coefficients(btml.linear_fit('SELECT x, z FROM task LIMIT 1', 'x'));
 SELECT btml.coefficients(model, confidence => 1) FROM models WHERE name = 'longley';
 SELECT btml.coefficients(btml.boost_fit('task', 'cost', trees => 2));

@@ -201,6 +201,7 @@ SELECT try('boost_fit', $$(1, '{1,2}'::float8[])$$, ', min_leaf_rows => 1, trees
 SELECT try('boost_fit', $$(1, '{NULL,NULL}'::float8[]), (2, '{NULL,NULL}')$$, ', min_leaf_rows => 1, trees => 1');
 SELECT btml.boost_fit('SELECT e, e[1] AS "e[1]", y FROM vectors', 'y');
 SELECT btml.boost_fit('SELECT e, y FROM vectors', 'e');
+SELECT btml.linear_fit('SELECT array_fill(a, ''{12000}'') AS e, y FROM vectors LIMIT 3', 'y');
 SELECT btml.linear_fit('SELECT a, e, y FROM vectors', 'y', weight => 'e');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', "offset" => 'e');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', holdout => 'e');

@@ -218,7 +218,7 @@ TEST(LinearOffset, BadOffsets) {
     EXPECT_EQ(refused_with(-701, Family::poisson).message,
               "offset is 701 in magnitude in a row, family => 'poisson' takes at most 700");
     EXPECT_FALSE(refused_with(-701, Family::gaussian).thrown);
-    EXPECT_EQ(refused_with(1e200, Family::gaussian).message, "feature \"o\" is 1e+200 in a row");
+    EXPECT_EQ(refused_with(1e200, Family::gaussian).message, "offset is 1e+200 in a row");
 }
 
 } // namespace
