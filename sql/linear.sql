@@ -326,6 +326,10 @@ SELECT btml.linear_fit_agg(cost, ARRAY[x]) IS NULL AS nothing FROM task WHERE fa
 SELECT btml.summary(m)->'rows' AS rows, btml.summary(m)->'holdout_rows' AS held_out,
     (btml.summary(m)#>>'{metrics,holdout_deviance}')::float8 > 0 AS scored
 FROM btml.linear_fit('task', 'cost', features => '{x,z}', holdout_fraction => 0.25) m;
+-- A seed is another draw.
+SELECT count(DISTINCT btml.summary(m)->'holdout_rows') AS sizes, count(DISTINCT btml.summary(m)#>'{metrics,holdout_deviance}') AS draws,
+    bool_and(m OPERATOR(btml.=) btml.linear_fit('task', 'cost', features => '{x,z}', holdout_fraction => 0.25)) FILTER (WHERE s = 0) AS same
+FROM generate_series(0, 2) s, LATERAL btml.linear_fit('task', 'cost', features => '{x,z}', holdout_fraction => 0.25, seed => s) m;
 
 -- Folds are scored by models of the others, and a search tries penalties.
 CREATE TABLE folds AS SELECT *, row_number() OVER (ORDER BY x, z, kind) % 4 AS fold FROM task;
