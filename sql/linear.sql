@@ -175,7 +175,8 @@ FROM models WHERE name = 'binomial';
 SELECT bool_and(btml.predict(model, t.*) = btml.predict_probability(model, t.*, 'true')
         AND abs(1 - btml.predict_probability(model, t.*, 'false') - btml.predict(model, t.*)) < 1e-15
         AND btml.predict_class(model, t.*) = (btml.predict(model, t.*) > 0.5)::text
-        AND btml.predict_probabilities(model, t.*) = ARRAY[1 - btml.predict(model, t.*), btml.predict(model, t.*)]
+        AND btml.predict_probabilities(model, t.*)
+            = ARRAY[btml.predict_probability(model, t.*, 'false'), btml.predict_probability(model, t.*, 'true')]
         AND abs(btml.predict_score(model, t.*) - ln(btml.predict(model, t.*) / (1 - btml.predict(model, t.*)))) < 1e-6) AS same,
     round(btml.auc(yes, btml.predict(model, t.*))::numeric, 4) AS auc FROM models, task t WHERE name = 'binomial';
 SELECT bool_and(abs(a.estimate - b.estimate) < 1e-12) AS of_numbers
@@ -187,6 +188,33 @@ SELECT feature, importance > 0.01 AS matters FROM models, btml.permutation_impor
 WHERE name = 'binomial';
 SELECT value, round(mean::numeric, 4) AS mean FROM models, btml.partial_dependence(model, 'task', 'kind', class => 'false')
 WHERE name = 'binomial' ORDER BY 1;
+
+-- The first label's probability keeps its digits where it is next to nothing, as in SQL.
+\set ECHO errors
+SELECT 'SELECT predicted > 0 AS positive, abs(predicted / (' || btml.to_sql(model, 'postgresql', 'false') || ') - 1) < 1e-12 AS same
+    FROM (SELECT btml.predict_probability(model, t, ''false'') AS predicted, t.* FROM models,
+        (SELECT 100 AS x, 80 AS z, ''a'' AS kind) t WHERE name = ''binomial'') s'
+FROM models WHERE name = 'binomial' \gexec
+\set ECHO all
+-- By position, a code that is no whole number is a category that training did not see.
+SELECT btml.predict(model, ARRAY[1, 2, 1.5]) = btml.predict(model, ARRAY[1, 2, -1]) AS predicted, e.value,
+    e.contribution = u.contribution AS explained
+FROM models, btml.explain(model, ARRAY[1, 2, 1.5]) e, btml.explain(model, ARRAY[1, 2, -1]) u
+WHERE name = 'gaussian' AND e.feature = 'kind' AND u.feature = 'kind';
+
+-- NaN and infinity in a row to predict count, but where the coefficient is 0; functions over a source refuse them.
+INSERT INTO models VALUES ('empty lasso', btml.linear_fit('task', 'cost', features => '{x,z}', penalty => 1000, l1_ratio => 1));
+SELECT name, o.x, btml.predict(model, o)::numeric(8, 4) AS predicted
+FROM models, LATERAL (SELECT x, 1 AS z, 'a' AS kind FROM unnest('{NaN,Infinity,-Infinity}'::float8[]) x) o
+WHERE name IN ('binomial', 'empty lasso') ORDER BY 1, 2;
+SELECT of, o.x, btml.predict_interval(model, o, of => of) AS interval
+FROM models, unnest('{observation,mean}'::text[]) of,
+    LATERAL (SELECT x, 1 AS z, 'a' AS kind FROM unnest('{NaN,Infinity,-Infinity}'::float8[]) x) o
+WHERE name = 'gaussian' ORDER BY 1, 2;
+CREATE TABLE odd AS SELECT CASE WHEN x > 9.5 THEN 'NaN' WHEN x < 0.5 THEN '-Infinity' ELSE x END AS x, z, kind, cost FROM task;
+SELECT e.* FROM models, btml.permutation_importance(model, 'SELECT * FROM odd WHERE x > 1', 'cost') e WHERE name = 'gaussian';
+SELECT e.* FROM models, btml.partial_dependence(model, 'SELECT * FROM odd WHERE x < 9', 'z') e WHERE name = 'gaussian';
+SELECT e.* FROM models, btml.permutation_importance(model, 'odd', 'cost') e WHERE name = 'empty lasso' ORDER BY feature;
 
 -- SQL without btml predicts the same.
 SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*
@@ -219,9 +247,11 @@ SELECT r.* FROM (VALUES ('offset gaussian', 30.4070570104662, 31.6826111375586),
     btml.predict_interval(model, at, 0.9, 'mean') i WHERE NOT near(i.lower, r.lower) OR NOT near(i.upper, r.upper);
 CREATE TABLE exposed AS SELECT *, ln(w) AS o, g % 4 AS fold FROM task;
 SELECT name, bool_and(near(btml.predict_score(model, t), (SELECT sum(contribution) FROM btml.explain(model, t)), 1)) AS explained,
-    bool_and(btml.predict(model, t) = btml.predict(model, ARRAY[x, z, array_position('{a,b,c}', kind) - 1, o])) AS by_place,
+    bool_and(btml.predict(model, t) = btml.predict(model, ARRAY[t.x, t.z, array_position('{a,b,c}', t.kind) - 1, t.o])) AS by_place,
     bool_and(near(btml.predict_score(model, t), ln(w) + btml.predict_score(model, u), 1)) AS added
 FROM models, exposed t, LATERAL (SELECT x, z, kind, 0 AS o) u WHERE name LIKE 'offset%' GROUP BY name ORDER BY name;
+SELECT bool_and(e.contribution = o AND (btml.shap(model, t))[4] = o) AS itself FROM models, exposed t, btml.explain(model, t) e
+WHERE name LIKE 'offset%' AND e.feature = 'o';
 SELECT btml.describe(model), btml.summary(model)#>'{features,3}' AS "offset" FROM models WHERE name = 'offset poisson';
 \set ECHO errors
 SELECT 'SELECT max(abs(' || btml.to_sql(model) || ' - predicted)) < 1e-9 AS same FROM (SELECT btml.predict(model, t.*) AS predicted, t.*
@@ -239,6 +269,7 @@ SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind, 
 SELECT btml.predict(model, t) FROM models, (SELECT 1 AS x, 2 AS z, 'a' AS kind) t WHERE name = 'offset poisson';
 SELECT btml.linear_fit('SELECT x, n, NULL::float8 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
 SELECT btml.linear_fit('SELECT x, n, 1000 AS o FROM task', 'n', family => 'poisson', "offset" => 'o');
+SELECT btml.linear_fit('SELECT x, n, 1e200 AS o FROM task', 'n', "offset" => 'o');
 SELECT btml.linear_fit('exposed', 'n', "offset" => 'oh');
 SELECT btml.linear_fit('exposed', 'n', "offset" => 'kind');
 SELECT btml.linear_fit('exposed', 'n', "offset" => 'o', features => '{x,o}');
@@ -289,6 +320,7 @@ SELECT btml.linear_fit_agg(yes::text, ARRAY[x, z]) OPERATOR(btml.=) btml.linear_
 SELECT btml.linear_fit_agg(kind, ARRAY[x]) FROM task;
 SELECT btml.linear_fit_agg(cost, ARRAY[x], NULL, w) FROM task;
 SELECT btml.linear_fit_agg(cost, ARRAY[x], NULL) FROM task;
+SELECT btml.linear_fit_agg(cost, NULL::float8[], '{}', 0) FROM task;
 -- Groups of one label, of separated labels and of no weight have no model, and leave the others theirs; a NOTICE says so once.
 CREATE TABLE lots AS SELECT g, x, 7 AS seven, CASE g WHEN 'both' THEN i % 3 > 0 WHEN 'one' THEN true ELSE x > 5 END AS y,
     CASE g WHEN 'none' THEN 0 ELSE 1 END AS w FROM made, unnest(ARRAY['both', 'none', 'one', 'separated']) g WHERE i <= 60;
@@ -308,6 +340,10 @@ SELECT btml.linear_fit_agg(cost, ARRAY[x]) IS NULL AS nothing FROM task WHERE fa
 SELECT btml.summary(m)->'rows' AS rows, btml.summary(m)->'holdout_rows' AS held_out,
     (btml.summary(m)#>>'{metrics,holdout_deviance}')::float8 > 0 AS scored
 FROM btml.linear_fit('task', 'cost', features => '{x,z}', holdout_fraction => 0.25) m;
+-- A seed is another draw.
+SELECT count(DISTINCT btml.summary(m)->'holdout_rows') AS sizes, count(DISTINCT btml.summary(m)#>'{metrics,holdout_deviance}') AS draws,
+    bool_and(m OPERATOR(btml.=) btml.linear_fit('task', 'cost', features => '{x,z}', holdout_fraction => 0.25)) FILTER (WHERE s = 0) AS same
+FROM generate_series(0, 2) s, LATERAL btml.linear_fit('task', 'cost', features => '{x,z}', holdout_fraction => 0.25, seed => s) m;
 
 -- Folds are scored by models of the others, and a search tries penalties.
 CREATE TABLE folds AS SELECT *, row_number() OVER (ORDER BY x, z, kind) % 4 AS fold FROM task;
@@ -409,6 +445,8 @@ SELECT btml.linear_fit('SELECT ''NaN''::float8 AS y, z FROM task', 'y');
 SELECT btml.linear_fit('SELECT x AS y, CASE WHEN x > 9 THEN ''Infinity'' ELSE z END AS z FROM task', 'y');
 SELECT btml.linear_fit('task', 'prize');
 SELECT btml.linear_fit('task', 'cost', weight => 'x', options => '{"alpha": 1}');
+SELECT btml.predict(btml.linear_fit('SELECT timestamptz ''2020-01-01'' + make_interval(days => n) AS at, cost FROM task', 'cost'), d)
+FROM (SELECT date '5874897-12-31' AS at) d;
 SELECT feature, estimate, std_error FROM btml.coefficients(btml.linear_fit('SELECT x, z FROM task LIMIT 1', 'x'));
 SELECT btml.coefficients(model, confidence => 1) FROM models WHERE name = 'longley';
 SELECT btml.coefficients(btml.boost_fit('task', 'cost', trees => 2));

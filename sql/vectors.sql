@@ -85,6 +85,11 @@ CREATE DOMAIN direction AS real[] CHECK (array_length(VALUE, 1) = 3);
 SELECT fill(3, 150);
 SELECT btml.feature_names(btml.boost_fit('SELECT e::direction AS e, n[1:$1] AS n, y FROM vectors WHERE id <> $2', 'y',
     trees => 1, args => '{1,7}'));
+CREATE VIEW directed AS SELECT y, e::direction AS e FROM vectors;
+SELECT fit, abs(btml.predict(model, d) - btml.predict(model, e::float8[])) < 1e-12 AS same, explained.value
+FROM (SELECT * FROM directed WHERE e IS NOT NULL ORDER BY y LIMIT 1) AS d,
+    (VALUES ('linear_fit', btml.linear_fit('directed', 'y')), ('boost_fit', btml.boost_fit('directed', 'y', trees => 3))) f(fit, model),
+    btml.explain(model, d) explained WHERE explained.feature = 'e';
 
 -- The order of rows and the number of threads change nothing.
 CREATE FUNCTION fits(source text) RETURNS text LANGUAGE sql AS $$SELECT md5(btml.boost_fit(source, 'y', trees => 5)::bytea) ||
@@ -196,6 +201,7 @@ SELECT try('boost_fit', $$(1, '{1,2}'::float8[])$$, ', min_leaf_rows => 1, trees
 SELECT try('boost_fit', $$(1, '{NULL,NULL}'::float8[]), (2, '{NULL,NULL}')$$, ', min_leaf_rows => 1, trees => 1');
 SELECT btml.boost_fit('SELECT e, e[1] AS "e[1]", y FROM vectors', 'y');
 SELECT btml.boost_fit('SELECT e, y FROM vectors', 'e');
+SELECT btml.linear_fit('SELECT array_fill(a, ''{12000}'') AS e, y FROM vectors LIMIT 3', 'y');
 SELECT btml.linear_fit('SELECT a, e, y FROM vectors', 'y', weight => 'e');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', "offset" => 'e');
 SELECT btml.boost_fit('SELECT a, e, y FROM vectors', 'y', holdout => 'e');

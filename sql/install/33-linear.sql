@@ -5,10 +5,10 @@ CREATE FUNCTION btml.linear_fit(source text, target name, features name[] DEFAUL
     std_error text DEFAULT 'model', iterations numeric DEFAULT 100, holdout name DEFAULT NULL,
     holdout_fraction float8 DEFAULT NULL, order_by name DEFAULT NULL, group_by name DEFAULT NULL,
     weight name DEFAULT NULL, "offset" name DEFAULT NULL, verbose boolean DEFAULT false, options btml.json DEFAULT NULL,
-    exclude name[] DEFAULT NULL, args text[] DEFAULT NULL)
+    exclude name[] DEFAULT NULL, seed numeric DEFAULT 0, args text[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_linear_fit';
-COMMENT ON FUNCTION btml.linear_fit(text, name, name[], name[], text, float8, float8, text, numeric, name, float8, name, name, name, name, boolean, btml.json, name[], text[]) IS
+COMMENT ON FUNCTION btml.linear_fit(text, name, name[], name[], text, float8, float8, text, numeric, name, float8, name, name, name, name, boolean, btml.json, name[], numeric, text[]) IS
 'a generalised linear model over the rows of a source (McCullagh, Nelder: Generalized Linear Models, 1989): least squares, logistic,
 Poisson and gamma regression; family: auto (binomial for two labels, gaussian for numbers), gaussian, binomial, poisson, gamma;
 penalty and l1_ratio: ridge, lasso and elastic net (Friedman, Hastie, Tibshirani 2010); std_error: model or robust, clustered by

@@ -27,6 +27,21 @@ QueryPoints sample_points(const GivenSource& source, const std::vector<Feature>&
     return points;
 }
 
+// Error out_of_range for a number in a row that a linear model makes no finite prediction of: others have no mean.
+void check_numbers(const StoredModel& stored, const QueryPoints& points, RunContext& context) {
+    const auto* const model = std::get_if<linear::Model>(&stored.model);
+    if (!model) return;
+    const linear::Predictor predictor(*model);
+    for (size_t f = 0; f < model->features.size(); f++) {
+        if (!predictor.takes_number(f)) continue;
+        const std::string what = "feature \"" + model->features[f].name + '"';
+        context.for_each(points.rows(), 1, [&](uint64_t row) {
+            const double number = points.values(row)[f];
+            if (!is_null(number)) check_finite(number, what.c_str());
+        });
+    }
+}
+
 // Returns the labels of the target; none of numbers.
 const std::vector<std::string>& labels_of(const StoredModel& stored) {
     static const std::vector<std::string> none;
@@ -59,10 +74,7 @@ class PointPredictor {
 
     double operator()(std::span<const double> point) {
         if (gp_) return gp_->latent(point).mean;
-        if (linear_) {
-            const double mean = (*linear_)(point);
-            return label_ == size_t{0} ? 1 - mean : mean;
-        }
+        if (linear_) return label_ ? linear_->probabilities(point)[*label_] : (*linear_)(point);
         return label_ ? trees_->probabilities(point)[*label_] : (*trees_)(point);
     }
     uint64_t units() const { return units_; } // of work, as RunContext counts it
@@ -207,6 +219,7 @@ BTML_FUNCTION(btml_partial_dependence) {
     PointPredictor predict(stored, label, function, context);
     request.printed = feature;
     const QueryPoints points = sample_points(source, features, options.sample, request, context);
+    check_numbers(stored, points, context);
     const Reservation held(context.memory(), "rows to predict",
                            points.rows() * 2 * (sizeof(double) + sizeof(size_t))); // of the grid, and of a group
     std::vector<double> values(points.rows());
@@ -256,6 +269,7 @@ BTML_FUNCTION(btml_permutation_importance) {
         request.texts = {target};
     const std::vector<Feature>& features = features_of(stored);
     const QueryPoints points = sample_points(source, features, options.sample, request, context);
+    check_numbers(stored, points, context);
     const Buffer<double> targets = targets_of(points, labels, context);
     const double alpha = trees ? trees->options.alpha.value_or(0.5) : 0;
     const std::vector<FeatureGroup> groups = grouped(features, options.elements);

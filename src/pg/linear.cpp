@@ -131,7 +131,7 @@ BTML_FUNCTION(btml_linear_fit) {
     LinearRequest request = read_linear_request(arguments);
     check_groups(request);
     if (!request.group_by || request.options.holdout_fraction)
-        set_holdout_fraction(request, request.options.holdout_fraction, 0);
+        set_holdout_fraction(request, request.options.holdout_fraction, request.options.seed);
     BackendContext context("linear_fit", request.verbose);
     context.tell_minutes();
     TrainingJoin training = read_training_join(request, context);

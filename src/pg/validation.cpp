@@ -479,7 +479,7 @@ Space space_of(const Call& call) {
     case Method::gp:
         return read_space(call, gp::options_table, {"seed", "holdout_fraction"});
     case Method::linear:
-        return read_space(call, linear::options_table, {"family", "std_error", "holdout_fraction"});
+        return read_space(call, linear::options_table, {"family", "std_error", "seed", "holdout_fraction"});
     default:
         return read_space(call, boosting::options_table,
                           {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size", "epsilon",

@@ -6,13 +6,19 @@ namespace btml::linear {
 
 Columns::Columns(std::vector<Column> columns, std::vector<bool> categorical)
     : columns_(std::move(columns)), categorical_(std::move(categorical)) {
-    if (columns_.size() > max_columns)
-        throw Error(ErrorCode::limit_exceeded,
-                    format("a linear model of these features has %zu columns, and at most %zu are possible",
-                           columns_.size(), max_columns),
-                    "A column is a number, or a category but one of a feature.",
-                    "Leave out features of many categories.");
+    if (columns_.size() > max_columns) refuse_columns();
     find_places();
+}
+
+void Columns::refuse_columns() const {
+    const auto categories = static_cast<size_t>(std::count_if(
+        columns_.begin(), columns_.end(), [](const Column& column) { return column.kind == ColumnKind::category; }));
+    throw Error(ErrorCode::limit_exceeded,
+                format("a linear model of these features has %zu columns, and at most %zu are possible",
+                       columns_.size(), max_columns),
+                "A column is a number, or a category but one of a feature.",
+                2 * categories > columns_.size() ? "Leave out features of many categories."
+                                                 : "Leave out features, or take fewer elements of arrays.");
 }
 
 void Columns::find_places() {

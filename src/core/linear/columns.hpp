@@ -31,6 +31,7 @@ class Columns {
     std::vector<size_t> in_order() const;
 
   private:
+    [[noreturn]] void refuse_columns() const;
     void find_places();
 
     std::vector<Column> columns_;

@@ -353,6 +353,7 @@ bool append_offset(Dataset& dataset, Family family, RunContext& context) {
                         format("offset is %s in magnitude in a row, family => '%s' takes at most %g",
                                shortest(std::fabs(number)).c_str(), name_of(family), max_score),
                         "", "It is added to the score before exp: of an exposure, give the logarithm.");
+        check_size(number, "offset");
     });
     dataset.features.push_back(std::move(*dataset.offset));
     dataset.offset.reset();

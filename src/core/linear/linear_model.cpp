@@ -162,7 +162,7 @@ std::vector<FeatureTerms> terms_of(const Model& model) {
         if (column.state != ColumnState::kept && column.state != ColumnState::offset) continue;
         FeatureTerms& of = terms[column.feature];
         if (column.kind == ColumnKind::number) {
-            of.number = &column;
+            if (column.estimate != 0) of.number = &column;
             continue;
         }
         of.mean += column.estimate * column.mean;
@@ -174,6 +174,10 @@ std::vector<FeatureTerms> terms_of(const Model& model) {
         of.categories[column.category] = &column;
     }
     return terms;
+}
+
+double base_of(const Model& model) {
+    return model.centre - (model.has_offset() ? model.columns.back().mean : 0);
 }
 
 double Model::test_degrees_of_freedom() const {

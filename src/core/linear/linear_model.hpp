@@ -68,8 +68,8 @@ struct Model : Provenance {
     std::string name_of(const Column& column) const;
 };
 
-// What a feature adds to the linear predictor: columns that were dropped add nothing and are not here. An offset must
-// be given, and is a number otherwise.
+// What a feature adds to the linear predictor: columns that were dropped add nothing and are not here, nor is a number
+// whose coefficient is 0. An offset must be given, and adds itself.
 struct FeatureTerms {
     const Column* number = nullptr;
     const Column* missing = nullptr;
@@ -84,6 +84,8 @@ struct FeatureTerms {
 
 // Returns one for each feature. They point into the model.
 std::vector<FeatureTerms> terms_of(const Model& model);
+// Returns what their sum begins with: the linear predictor where every column has its mean, and an offset is 0.
+double base_of(const Model& model);
 
 void encode(const Model& model, Writer& writer);
 // Checks every number once: error corrupt_model.

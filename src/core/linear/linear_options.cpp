@@ -52,6 +52,7 @@ constexpr Option<Options> rows[] = {
     verbose_argument<Options>,
     options_argument<Options>,
     exclude_argument<Options>,
+    option<&Options::seed>("seed", any_number(), "of `holdout_fraction`").not_stored().not_aggregated(),
 };
 
 // What scikit-learn, glmnet, statsmodels and BigQuery call them.
@@ -66,6 +67,7 @@ constexpr OtherNames foreign_options[] = {
     {"holdout_fraction", {"validation_fraction", "test_size", "data_split_eval_fraction"}},
     {"categorical", {"categorical_features"}},
     {"group_by", {"cluster", "groups"}},
+    {"seed", {"random_state", "random_seed"}},
 };
 
 constexpr Option<CoefficientOptions> coefficient_rows[] = {

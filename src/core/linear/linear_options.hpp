@@ -22,6 +22,7 @@ struct Options {
     StdError std_error = StdError::model;
     int iterations = 100;                   // of reweighted least squares, at most
     std::optional<double> holdout_fraction; // of a source's rows, where no column says which are held out
+    int64_t seed = 0;                       // of the rows that it holds out
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;

@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace btml::linear {
 
 Predictor::Predictor(const Model& model)
     : model_(model),
       terms_(terms_of(model)),
+      base_(base_of(model)),
       offset_name_(model.has_offset() ? "offset \"" + model.features.back().name + '"' : "") {
     for (size_t c = 0; c < model.columns.size(); c++)
         if (model.columns[c].state == ColumnState::kept) kept_.push_back(c);
@@ -23,11 +25,15 @@ Predictor::Predictor(const Model& model)
 const Column* Predictor::one_of(const FeatureTerms& terms, double value) const {
     if (is_null(value)) return terms.missing;
     if (!(value >= 0 && value < static_cast<double>(terms.categories.size()))) return nullptr;
-    return terms.categories[static_cast<size_t>(value)];
+    const auto code = static_cast<size_t>(value);
+    return static_cast<double>(code) == value ? terms.categories[code] : nullptr;
 }
 
 double Predictor::contribution(const FeatureTerms& terms, double value) const {
-    if (terms.is_offset()) check_given(value, offset_name_.c_str());
+    if (terms.is_offset()) {
+        check_given(value, offset_name_.c_str());
+        return value;
+    }
     double sum = terms.otherwise();
     if (const Column* const one = one_of(terms, value)) sum += one->estimate;
     if (terms.number && !is_null(value)) sum += terms.number->estimate * (value - terms.number->mean);
@@ -46,6 +52,11 @@ void Predictor::contributions(std::span<const double> features, std::span<double
 
 double Predictor::response(double score) const {
     return mean_of_score(model_.options.family, score);
+}
+
+std::array<double, 2> Predictor::probabilities(std::span<const double> features) {
+    const double second = score(features);
+    return {response(-second), response(second)};
 }
 
 void Predictor::place(std::span<const double> features) {
@@ -69,7 +80,7 @@ double Predictor::standard_error(std::span<const double> features) {
         for (size_t j = 0; j < i; j++) sum += row[j] * point_[j];
         variance += point_[i] * (2 * sum + row[i] * point_[i]);
     }
-    return std::sqrt(std::max(0.0, variance));
+    return std::isnan(variance) ? variance : std::sqrt(std::max(0.0, variance));
 }
 
 // It is found by bisection, which takes far longer than the rest of an interval.
@@ -81,16 +92,23 @@ double Predictor::quantile(double confidence) {
     return quantile_;
 }
 
+// Where a feature is infinite, nothing bounds the score.
+static Predictor::Interval around(double at, double half) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (std::isnan(at)) return {at, at};
+    if (!std::isfinite(at) || !std::isfinite(half)) return {-infinity, infinity};
+    return {at - half, at + half};
+}
+
 Predictor::Interval Predictor::mean_interval(std::span<const double> features, double confidence) {
-    const double at = score(features);
-    const double half = quantile(confidence) * standard_error(features);
-    return {response(at - half), response(at + half)};
+    const auto [lower, upper] = around(score(features), quantile(confidence) * standard_error(features));
+    return {response(lower), response(upper)};
 }
 
 Predictor::Interval Predictor::observation_interval(std::span<const double> features, double confidence) {
-    const double at = score(features), error = standard_error(features);
+    const double error = standard_error(features);
     const double half = quantile(confidence) * std::sqrt(error * error + model_.statistics.dispersion.value_or(0));
-    return {at - half, at + half};
+    return around(score(features), half);
 }
 
 } // namespace btml::linear

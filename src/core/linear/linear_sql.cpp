@@ -16,7 +16,7 @@ void write_number_term(const FeatureTerms& terms, const Feature& feature, SqlTex
 
 // NULL for an offset makes the score NULL.
 void write_number_feature(const FeatureTerms& terms, const Feature& feature, SqlText& sql) {
-    if (terms.is_offset()) return write_number_term(terms, feature, sql);
+    if (terms.is_offset()) return write_number(feature, sql);
     (sql << "CASE WHEN ").value(feature) << " IS NULL THEN "
                                          << (terms.missing ? terms.otherwise() + terms.missing->estimate : 0.0)
                                          << " ELSE ";
@@ -39,7 +39,7 @@ void write_category_feature(const FeatureTerms& terms, const Feature& feature, S
 
 void write_score(const Model& model, SqlText& sql) {
     const std::vector<FeatureTerms> features = terms_of(model);
-    sql << model.centre;
+    sql << base_of(model);
     for (size_t f = 0; f < features.size(); f++) {
         if (features[f].is_empty()) continue;
         sql << "\n + ";

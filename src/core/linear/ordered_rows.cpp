@@ -105,12 +105,16 @@ void reorder(Dataset& dataset, const Buffer<HashedRow>& order, ThreadTeam& team,
 
 } // namespace
 
+void check_size(double number, const char* what) {
+    if (std::abs(number) < too_large || is_null(number)) return;
+    check_finite(number, what);
+    throw Error(ErrorCode::out_of_range, format("%s is %g in a row", what, number),
+                "Numbers of linear models must be below 1e150 in magnitude.");
+}
+
 void check_feature(double number, const std::string& name) {
     if (std::abs(number) < too_large || is_null(number)) return;
-    const std::string what = "feature \"" + name + '"';
-    check_finite(number, what.c_str());
-    throw Error(ErrorCode::out_of_range, format("%s is %g in a row", what.c_str(), number),
-                "Numbers of linear models must be below 1e150 in magnitude.");
+    check_size(number, ("feature \"" + name + '"').c_str());
 }
 
 OrderedRows order_rows(Dataset dataset, ThreadTeam& team, RunContext& context) {

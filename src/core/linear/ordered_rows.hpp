@@ -19,7 +19,8 @@ struct OrderedRows {
 // check_weight.
 OrderedRows order_rows(Dataset dataset, ThreadTeam& team, RunContext& context);
 
-// Error out_of_range for a number that is not finite or 1e150 or more in magnitude.
+// Error out_of_range for a number that is not finite or 1e150 or more in magnitude. `what` is what the error calls it.
+void check_size(double number, const char* what);
 void check_feature(double number, const std::string& name);
 
 } // namespace btml::linear

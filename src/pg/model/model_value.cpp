@@ -204,6 +204,12 @@ size_t code_of_label(const std::vector<std::string>& labels, std::string_view la
 size_t place_of_feature(const std::vector<Feature>& features, std::string_view feature) {
     std::vector<std::string> names;
     for (const Feature& each : features) names.push_back(each.name);
+    for (const Feature& each : features)
+        if (each.element == 1 && each.column() == feature)
+            throw Error(ErrorCode::invalid_argument,
+                        format("model has no feature \"%s\"", std::string(feature).c_str()),
+                        "It is a column of arrays, whose elements are features.",
+                        format("Name one of them, as in '%s'.", each.name.c_str()));
     return place_of(feature, names, "feature");
 }
 

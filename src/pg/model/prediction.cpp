@@ -32,9 +32,7 @@ void require_labels(CachedModel& cached, const char* function) {
 std::span<const double> probabilities(CachedModel& cached, const char* function, std::array<double, 2>& of_two) {
     require_labels(cached, function);
     if (!cached.model->linear) return cached.model->trees->probabilities(cached.values);
-    const double second = (*cached.model->linear)(cached.values);
-    of_two = {1 - second, second};
-    return of_two;
+    return of_two = cached.model->linear->probabilities(cached.values);
 }
 
 Datum predict(FunctionCallInfo, CachedModel& cached) {

@@ -250,7 +250,7 @@ void begin(JsonWriter& json, const gp::Model& model) {
 
 void begin(JsonWriter& json, const linear::Model& model) {
     json.add("kind", "linear_model");
-    json.add("base", model.centre);
+    json.add("base", linear::base_of(model));
     if (model.labels.empty()) return;
     json.begin_array("labels");
     for (const std::string& label : model.labels) json.add_item(label);

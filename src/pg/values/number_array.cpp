@@ -74,7 +74,7 @@ int numbers_of(const ArrayRule& rule, ArrayType* array, std::vector<double>& num
 } // namespace
 
 ArrayRule array_rule(Oid type, MemoryContext context) {
-    if (OidIsValid(get_element_type(type))) return rule_of_array(type);
+    if (const Oid base = getBaseType(type); OidIsValid(get_element_type(base))) return rule_of_array(base);
     Oid distrusted = InvalidOid;
     for (const Oid target : {FLOAT4ARRAYOID, FLOAT8ARRAYOID}) {
         Oid function;

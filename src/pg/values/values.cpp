@@ -368,7 +368,16 @@ bool notice_rounded(const NumberColumn& column) {
     return true;
 }
 
-double number_of_cast(Datum value, PGFunction time_cast) {
+// Dates go further than timestamps do.
+static void require_timestamp(DateADT date, const NumberColumn* column) {
+    if (!column || DATE_NOT_FINITE(date) || date < TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE) return;
+    const char* const text = DatumGetCString(DirectFunctionCall1(date_out, DateADTGetDatum(date)));
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+                    errmsg("date %s in column \"%s\" is out of range for timestamp", text, column->name)));
+}
+
+double number_of_cast(Datum value, PGFunction time_cast, const NumberColumn* column) {
+    if (time_cast == date_timestamp || time_cast == date_timestamptz) require_timestamp(DatumGetDateADT(value), column);
     const Datum point = DirectFunctionCall1(time_cast, value);
     const bool is_date = time_cast == timestamp_date || time_cast == timestamptz_date;
     return to_number(point, is_date ? NumberKind::date : NumberKind::timestamp, nullptr);

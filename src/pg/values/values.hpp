@@ -82,12 +82,13 @@ inline double to_number(Datum value, NumberKind kind, NumberColumn* column) {
     }
 }
 
-// Returns the number of what the cast makes of a point in time. May ereport.
-double number_of_cast(Datum value, PGFunction time_cast);
+// Returns the number of what the cast makes of a point in time. May ereport: a date beyond timestamps is an error that
+// names the column.
+double number_of_cast(Datum value, PGFunction time_cast, const NumberColumn* column);
 
 // Does the same of what a cast makes of a point in time, unless it is null. May ereport.
 inline double to_number(Datum value, NumberKind kind, NumberColumn* column, PGFunction time_cast) {
-    return time_cast ? number_of_cast(value, time_cast) : to_number(value, kind, column);
+    return time_cast ? number_of_cast(value, time_cast, column) : to_number(value, kind, column);
 }
 
 // Does the same outside of a pg_call, which it makes where it must.

@@ -438,6 +438,11 @@ TEST(LinearLimits, TooManyColumns) {
     expect_refused(rows, {}, ErrorCode::limit_exceeded,
                    "a linear model of these features has 10001 columns, and at most 10000 are possible",
                    "Leave out features of many categories.");
+    rows = plain_rows({1, 2, 3}, {});
+    for (size_t f = 0; f <= max_columns; f++) rows.features.push_back({format("e[%zu]", f + 1), {1, 2, 4}});
+    expect_refused(rows, {}, ErrorCode::limit_exceeded,
+                   "a linear model of these features has 10001 columns, and at most 10000 are possible",
+                   "Leave out features, or take fewer elements of arrays.");
 }
 
 // Coordinates of features that are all but equal take too many turns.

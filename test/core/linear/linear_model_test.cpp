@@ -110,6 +110,72 @@ TEST(LinearModel, ContributionsAddUp) {
     }
 }
 
+// A code that is none is a category that no training row had, which counts as that of reference.
+TEST(LinearModel, CodesAreWholeNumbers) {
+    const Model model = some_model(0);
+    Predictor predictor(model);
+    size_t categorical = 0;
+    for (size_t f = 0; f < model.features.size(); f++) {
+        if (!model.features[f].categorical) continue;
+        categorical++;
+        std::vector<double> point(model.features.size(), 0), adds(point.size()), of_unseen(point.size());
+        point[f] = -1;
+        predictor.contributions(point, of_unseen);
+        for (size_t code = 0; code < model.features[f].categories.size(); code++) {
+            point[f] = static_cast<double>(code) + 0.5;
+            predictor.contributions(point, adds);
+            EXPECT_EQ(adds[f], of_unseen[f]);
+        }
+    }
+    EXPECT_GT(categorical, 0u);
+}
+
+// The probability of either label keeps its digits where it is all but 0.
+TEST(LinearModel, ProbabilitiesOfBothLabels) {
+    Model model;
+    model.options.family = Family::binomial;
+    model.features = {{"x", "double precision", false, {}}};
+    model.columns = {{0, ColumnKind::number, 0, ColumnState::kept, 0, 1, 1, 0}};
+    Predictor predictor(model);
+    for (const double score : {-800.0, -175.0, -1.0, 0.0, 1.0, 175.0, 800.0}) {
+        const auto [first, second] = predictor.probabilities(std::vector<double>{score});
+        EXPECT_EQ(first, predictor(std::vector<double>{-score}));
+        EXPECT_EQ(second, predictor(std::vector<double>{score}));
+        EXPECT_GT(first, 0);
+        EXPECT_NEAR(first + second, 1, 1e-15);
+    }
+}
+
+// NaN and infinity go through a coefficient but one of 0.
+TEST(LinearModel, NumbersThatAreNotFinite) {
+    constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    Model model;
+    model.options.family = Family::gaussian;
+    model.features = {{"x", "double precision", false, {}}, {"none", "double precision", false, {}}};
+    model.centre = 5;
+    model.columns = {{0, ColumnKind::number, 0, ColumnState::kept, 1, 1, 2, 0},
+                     {1, ColumnKind::number, 0, ColumnState::kept, 1, 1, 0, 0}};
+    model.statistics.dispersion = 1;
+    model.statistics.degrees_of_freedom = 10;
+    model.covariance = {0.1, 0.01, 0.1, 0.01, 0.02, 0.1};
+    Predictor predictor(model);
+    EXPECT_TRUE(predictor.takes_number(0));
+    EXPECT_FALSE(predictor.takes_number(1));
+    for (const double odd : {infinity, -infinity, nan}) EXPECT_EQ(predictor(std::vector<double>{2, odd}), 7);
+    EXPECT_EQ(predictor(std::vector<double>{-infinity, 0}), -infinity);
+    EXPECT_TRUE(std::isnan(predictor(std::vector<double>{nan, 0})));
+    for (const bool of_mean : {false, true}) {
+        const auto interval = [&](double x) {
+            const std::vector<double> point{x, 0};
+            return of_mean ? predictor.mean_interval(point, 0.9) : predictor.observation_interval(point, 0.9);
+        };
+        EXPECT_EQ(interval(infinity).lower, -infinity);
+        EXPECT_EQ(interval(-infinity).upper, infinity);
+        EXPECT_TRUE(std::isnan(interval(nan).lower) && std::isnan(interval(nan).upper));
+        EXPECT_LT(interval(3).upper - interval(3).lower, 10);
+    }
+}
+
 // What features add is 0 on the average of the training rows.
 TEST(LinearModel, ContributionsAreCentred) {
     QuietContext context;

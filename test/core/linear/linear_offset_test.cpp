@@ -192,6 +192,7 @@ TEST(LinearOffset, StoredAndExplained) {
     double sum = predict.base();
     for (const double each : adds) sum += each;
     EXPECT_EQ(sum, at_two);
+    EXPECT_EQ(adds.back(), 2);
     EXPECT_GT(predict.standard_error(point), 0);
     point.back() = 3.5;
     EXPECT_NEAR(predict.score(point), at_two + 1.5, 1e-12);
@@ -217,7 +218,7 @@ TEST(LinearOffset, BadOffsets) {
     EXPECT_EQ(refused_with(-701, Family::poisson).message,
               "offset is 701 in magnitude in a row, family => 'poisson' takes at most 700");
     EXPECT_FALSE(refused_with(-701, Family::gaussian).thrown);
-    EXPECT_EQ(refused_with(1e200, Family::gaussian).message, "feature \"o\" is 1e+200 in a row");
+    EXPECT_EQ(refused_with(1e200, Family::gaussian).message, "offset is 1e+200 in a row");
 }
 
 } // namespace
