@@ -235,6 +235,15 @@ sub expression
 	if ($self->{query}{subject} eq 'expression' && chance(0.6))
 	{
 		my $function = $self->{query}->function_of_column || '1';
+		if (chance(0.3))
+		{
+			# Values of one expression are counted, with conditions or without.
+			$self->has('values are counted');
+			$self->{counted} //= chance(0.5) ? $function : $self->column(qw(x4 k4 kt kd kv s n kn d ts b kiv kj));
+			my $filter = chance(0.3) ? ' FILTER (WHERE ' . $self->column('k4') . ' > 0)' : '';
+			return pick('count', 'count', 'min') . "(DISTINCT $self->{counted})$filter" if $self->{counted} !~ /[.](kj|b)$/;
+			return "count(DISTINCT $self->{counted})$filter";
+		}
 		return pick("count($function)", "count(*) FILTER (WHERE $function IS NOT NULL)", "min($function)", "max($function)");
 	}
 	my ($what, $argument) = pick($self->{query}{subject} eq 'raising' && chance(0.5) ? @raising : (

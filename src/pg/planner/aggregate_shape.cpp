@@ -239,7 +239,6 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
 
 Refusal refuse_form(const Aggref* aggref) {
     if (aggref->aggkind != AGGKIND_NORMAL || aggref->aggdirectargs) return "an aggregate has WITHIN GROUP";
-    if (aggref->aggdistinct) return "an aggregate has DISTINCT";
     if (aggref->aggorder) return "an aggregate has ORDER BY";
     if (aggref->agglevelsup != 0) return "an aggregate belongs to an outer query";
     if (aggref->aggsplit != AGGSPLIT_SIMPLE) return "an aggregate is one part of several";
@@ -276,6 +275,9 @@ Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, Ag
     shape->argument_type =
         aggref->args ? exprType(as_node(static_cast<TargetEntry*>(linitial(aggref->args))->expr)) : InvalidOid;
     if (const Refusal refusal = find_function(shape, mode)) return refusal;
+    shape->is_distinct = aggref->aggdistinct && !is_extremum(shape->cell);
+    if (shape->is_distinct && shape->function != AggregateFunction::count)
+        return "a sum, average or variance has DISTINCT";
     if (const Refusal refusal = find_conditions(join, shape)) return refusal;
     return aggref->args ? find_argument(join, shape) : nullptr;
 }
@@ -290,6 +292,23 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) || group->type.kind == KeyKind::real)
         return "a grouping column is a float, or has a type without a hash function";
+    return nullptr;
+}
+
+Expr* argument_of(const AggregateShape* aggregate) {
+    return static_cast<TargetEntry*>(linitial(aggregate->aggref->args))->expr;
+}
+
+// Values are told apart as those of groups are, whatever they look like.
+Refusal find_counted(const AggregateShape* aggregate, QueryShape* query) {
+    Expr* const expression = argument_of(aggregate);
+    if (query->counted)
+        return equal(query->counted->expression, expression) ? nullptr : "it counts distinct values of two expressions";
+    auto* const group = allocate<GroupShape>();
+    if (const Refusal refusal = find_group(query->join, as_node(expression), group)) return refusal;
+    group->is_counted = true;
+    query->counted = group;
+    query->groups = lappend(query->groups, group);
     return nullptr;
 }
 
@@ -351,6 +370,8 @@ Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, Query
         auto* const shape = allocate<AggregateShape>();
         if (const Refusal refusal = find_aggregate(query->join, aggref, mode, shape)) return refusal;
         query->aggregates = lappend(query->aggregates, shape);
+        if (shape->is_distinct)
+            if (const Refusal refusal = find_counted(shape, query)) return refusal;
     }
     return query->aggregates ? nullptr : "it has no aggregates that its result uses";
 }

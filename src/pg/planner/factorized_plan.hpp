@@ -14,8 +14,8 @@ enum class Reading : uint8_t {
     number,     // float4, float8
     decimal,    // numeric
     dictionary, // the number of its value in a dictionary
-    form,       // likewise, of a group whose equal values may look different: they are not to
-    derived,    // computed from columns before it
+    form,    // the number of a group's value in a dictionary; equal values that look different make the run fall back
+    derived, // computed from columns before it
 };
 constexpr Reading last_of(Reading) {
     return Reading::derived;
@@ -48,10 +48,11 @@ struct AggregateOutput {
     // query.
     std::vector<std::pair<int, bool>> terms;
     int squares, count; // queries of the root; −1 for none
+    bool is_distinct;   // counts values of the last group, where `count` is not 0
 
     template <class Self>
     static auto fields(Self& self) {
-        return std::tie(self.function, self.cell, self.type, self.terms, self.squares, self.count);
+        return std::tie(self.function, self.cell, self.type, self.terms, self.squares, self.count, self.is_distinct);
     }
 };
 
@@ -74,11 +75,13 @@ struct FactorizedPlan {
     std::vector<ColumnReading> groups; // whose positions are those among the groups of the root's message
     std::vector<AggregateOutput> aggregates;
     std::vector<MeasuredSum> sums;
+    bool counts_distinct = false; // the last group is none of the result's, but has values that are counted
 
     // All but `streamed`.
     template <class Self>
     static auto fields(Self& self) {
-        return std::tie(self.readings, self.scans, self.dictionaries, self.groups, self.aggregates, self.sums);
+        return std::tie(self.readings, self.scans, self.dictionaries, self.groups, self.aggregates, self.sums,
+                        self.counts_distinct);
     }
     void write(Writer& writer) const;
     // Throws corrupt_model unless the bytes have the form that write() gives them. Numbers of columns, dictionaries and
@@ -101,7 +104,7 @@ struct PlannedJoin {
     std::vector<int> tables;     // of the join's shape, by table of the plan; −1 for a bag
     std::vector<int> scans;      // the tables of the plan whose own scans these are
     std::vector<List*> columns;  // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
-    std::vector<List*> computed; // likewise: those (Expr*) that are computed from columns of the scan
+    std::vector<List*> computed; // by table of the plan: the expressions (Expr*) that are computed from its columns
     double cost = 0;             // beyond that of the scans
     double memory = 0;           // in bytes
     double width = 1;            // the fractional hypertree width of the inner joins; 1: acyclic

@@ -17,6 +17,7 @@ extern "C" {
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/tlist.h"
+#include "utils/selfuncs.h"
 #include "utils/spccache.h"
 }
 
@@ -72,6 +73,7 @@ Node* at_positions(Node* node, void* columns) {
         if (equal(given, column)) break;
         position++;
     }
+    Assert(position <= list_length(static_cast<const List*>(columns)));
     return as_node(makeVar(OUTER_VAR, static_cast<AttrNumber>(position), column->vartype, column->vartypmod,
                            column->varcollid, 0));
 }
@@ -136,7 +138,8 @@ Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns)
 List* scan_target_list(const QueryShape& query) {
     List* list = NIL;
     for (const GroupShape* const group : items<const GroupShape>(query.groups))
-        list = lappend(list, makeTargetEntry(copy_of(group->expression), list_length(list) + 1, nullptr, false));
+        if (!group->is_counted)
+            list = lappend(list, makeTargetEntry(copy_of(group->expression), list_length(list) + 1, nullptr, false));
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
         list = lappend(list, makeTargetEntry(reinterpret_cast<Expr*>(copy_of(aggregate->aggref)), list_length(list) + 1,
                                              nullptr, false));
@@ -167,12 +170,11 @@ Path* ordinary_path(const AggPath* best, const List* scan_targets) {
 }
 
 // What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
-// that several tables share, the width, and how many rows the ordinary plan may find before it is given up.
-List* descriptions(const PathParts& parts, double join_rows, double max_rows) {
-    List* const all = list_make5(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
-                                 makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans),
-                                 makeString(psprintf("%.2f", parts.width)));
-    return lappend(all, makeString(psprintf("%.0f", max_rows)));
+// that several tables share, and the width.
+List* descriptions(const PathParts& parts, double join_rows) {
+    return list_make5(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
+                      makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans),
+                      makeString(psprintf("%.2f", parts.width)));
 }
 
 // How many factorized queries stand one within another among the sub-queries of this one, and itself.
@@ -245,7 +247,17 @@ constexpr double max_advantage = 10;
 
 // Returns how many rows the ordinary plan may find in about the time that ours takes; 0 where it cannot be given up.
 double max_rows_of(const AggPath* ordinary, double our_cost) {
-    return can_be_given_up(ordinary) ? std::max(100.0, our_cost / (3 * cpu_tuple_cost)) : 0;
+    constexpr double min_rows = 100, tuples_a_row = 3; // the processor's cost of a row that a plan finds
+    return can_be_given_up(ordinary) ? std::max(min_rows, our_cost / (tuples_a_row * cpu_tuple_cost)) : 0;
+}
+
+// Returns how many groups the node has before HAVING, and before those that tell counted values apart are merged.
+double groups_of(const QueryShape& query, const AggPath* best, double join_rows) {
+    List* expressions = NIL;
+    if (!query.counted) return std::max(1.0, best->numGroups);
+    for (const GroupShape* const group : items<const GroupShape>(query.groups))
+        expressions = lappend(expressions, group->expression);
+    return estimate_num_groups(query.join.root, expressions, join_rows, nullptr, nullptr);
 }
 
 Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
@@ -257,7 +269,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     if (least >= ordinary * max_advantage && !forced)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary, least);
     PathParts parts = {};
-    plan_parts(query, std::max(1.0, best->numGroups), &parts); // before HAVING
+    plan_parts(query, groups_of(query, best, input->rows), &parts);
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
                         message_memory_setting(), message_memory() / 1024);
@@ -285,9 +297,9 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     path->path.startup_cost = forced ? 0 : is_cheaper ? cost : best->path.startup_cost;
     path->path.total_cost = forced ? 0 : is_cheaper ? total : best->path.total_cost;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-    path->custom_private =
-        list_make5(targets, having, parts.plan, descriptions(parts, input->rows, *max_rows), parts.names);
+    path->custom_private = list_make5(targets, having, parts.plan, descriptions(parts, input->rows), parts.names);
     path->custom_private = lappend(path->custom_private, parts.computed);
+    path->custom_private = lappend(path->custom_private, makeFloat(psprintf("%.0f", *max_rows)));
     path->methods = &path_methods;
     if (!forced && path->path.total_cost >= best->path.total_cost) drop_aggregates(grouped);
     add_path(grouped, &path->path);

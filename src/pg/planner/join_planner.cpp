@@ -191,9 +191,9 @@ void JoinPlanner::add_group(const GroupShape& group, int number) {
     int dictionary = -1, column = -1;
     if (from == group.table) {
         dictionary = needs_dictionary(group.type) ? this->dictionary(group.type) : -1;
-        const Reading reading = dictionary < 0                        ? Reading::integer
-                                : group.type.kind == KeyKind::generic ? Reading::form
-                                                                      : Reading::dictionary;
+        const Reading reading = dictionary < 0                                             ? Reading::integer
+                                : group.type.kind == KeyKind::generic && !group.is_counted ? Reading::form
+                                                                                           : Reading::dictionary;
         column = add_column(place, group.expression, reading, dictionary);
     } else
         for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
@@ -226,6 +226,7 @@ PlannedJoin JoinPlanner::plan() {
     add_groups();
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query_.aggregates))
         add_aggregate(*aggregate);
+    planned_.plan.counts_distinct = query_.counted != nullptr;
     estimate();
     share_scans();
     planned_.description = describe(root());

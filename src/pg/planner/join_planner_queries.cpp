@@ -81,7 +81,8 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
     for (const Bound* const bound : items<const Bound>(aggregate.bounds)) add_bound(bound->type, bound->terms);
     // Floats are measured whether they are multiplied or not.
     if (aggregate.cell == CellKind::number_sum) add_bound(FLOAT8OID, aggregate.terms);
-    AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, {}, -1, -1};
+    AggregateOutput output{aggregate.function,   aggregate.cell, aggregate.argument_type, {}, -1, -1,
+                           aggregate.is_distinct};
     if (is_extremum(aggregate.cell))
         output.terms.push_back({ask(extremum_of(aggregate, count), aggregate.cell, root()), false});
     else {

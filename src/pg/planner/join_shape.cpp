@@ -208,6 +208,30 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
     return nullptr;
 }
 
+const Path* below(const Path* path) {
+    switch (nodeTag(path)) {
+    case T_SortPath:
+    case T_IncrementalSortPath:
+        return as<SortPath>(path)->subpath;
+    case T_MaterialPath:
+        return as<MaterialPath>(path)->subpath;
+    case T_MemoizePath:
+        return as<MemoizePath>(path)->subpath;
+    case T_GatherPath:
+        return as<GatherPath>(path)->subpath;
+    case T_GatherMergePath:
+        return as<GatherMergePath>(path)->subpath;
+    case T_ProjectionPath:
+        return as<ProjectionPath>(path)->subpath;
+    case T_UniquePath:
+        return as<UniquePath>(path)->subpath;
+    case T_AggPath:
+        return as<AggPath>(path)->subpath;
+    default:
+        return nullptr;
+    }
+}
+
 RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
     int relid = 0;
     if (bms_get_singleton_member(relids, &relid)) return root->simple_rel_array[relid];

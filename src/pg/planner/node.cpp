@@ -1,10 +1,10 @@
 #include "pg/planner/node.hpp"
 
-#include "core/numbers/wide_integer.hpp"
 #include "core/relational/streamed/aggregate.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/planner/factorized_plan.hpp"
+#include "pg/planner/merged_groups.hpp"
 #include "pg/planner/rights.hpp"
 #include "pg/planner/scan_source.hpp"
 #include "pg/planner/watch.hpp"
@@ -80,14 +80,6 @@ Datum word_datum(int64_t word, Oid type) {
 
 Datum number_datum(double number, Oid type) {
     return type == FLOAT4OID ? Float4GetDatum(static_cast<float4>(number)) : Float8GetDatum(number);
-}
-
-StreamedCell added(StreamedCell a, StreamedCell b) {
-    StreamedCell sum{false, 0, std::max(a.scale, b.scale), a.number + b.number};
-    if (!scale_up(a.integer, sum.scale - a.scale) || !scale_up(b.integer, sum.scale - b.scale) ||
-        __builtin_add_overflow(a.integer, b.integer, &sum.integer))
-        throw CannotDecide{"a sum beyond 128 bits"};
-    return sum;
 }
 
 Datum int64_datum(__int128 value) {
@@ -195,6 +187,7 @@ class Execution {
         const char* reason = nullptr;
         try {
             aggregate_->run([this] { check_ranges(); });
+            if (plan_.counts_distinct) merge_groups();
             check_sums();
         } catch (const CannotDecide& why) {
             reason = why.reason == beyond_budget ? beyond_messages() : why.reason;
@@ -203,15 +196,15 @@ class Execution {
         return reason;
     }
 
-    uint64_t rows() const { return aggregate_->groups(); }
+    uint64_t rows() const { return merged_ ? merged_->size() : aggregate_->groups(); }
     // Fills the values of a row of the result, those passed by reference in the current memory context. Throws PgError
     // where a value leaves its type.
     void row(uint64_t row, Datum* values, bool* nulls) {
         pg_call([&, this] {
             size_t at = 0;
-            for (size_t i = 0; i < plan_.groups.size(); i++, at++) {
+            for (size_t i = 0; i < plan_.groups.size() - plan_.counts_distinct; i++, at++) {
                 nulls[at] = false;
-                group(row, plan_.groups[i], &values[at], &nulls[at]);
+                group(merged_ ? merged_->group_of(row) : row, plan_.groups[i], &values[at], &nulls[at]);
             }
             for (size_t i = 0; i < plan_.aggregates.size(); i++, at++) {
                 nulls[at] = false;
@@ -225,11 +218,24 @@ class Execution {
     const StreamedReport& report(int table) const { return aggregate_->report(table); }
 
   private:
+    void merge_groups() {
+        std::vector<int> columns;
+        for (const ColumnReading& group : plan_.groups) columns.push_back(group.position);
+        const int counted = columns.back();
+        columns.pop_back();
+        merged_ = std::make_unique<MergedGroups>(*aggregate_, std::move(columns), counted, context_);
+    }
     // Adds up all that will be added up, since a row once given cannot be taken back.
     void check_sums() {
         for (const AggregateOutput& output : plan_.aggregates)
-            if (output.terms.size() > 1)
-                context_.for_each(rows(), 100, [&](uint64_t row) { sum_of(row, output.terms); });
+            if (output.terms.size() > 1 || merged_)
+                context_.for_each(rows(), 100, [&](uint64_t row) {
+                    sum_of(row, output);
+                    if (output.squares >= 0) cell(row, output.squares, output.cell);
+                });
+    }
+    StreamedCell cell(uint64_t row, int query, CellKind kind) const {
+        return merged_ ? merged_->cell(row, query, kind) : aggregate_->cell(row, query);
     }
     const char* beyond_messages() const {
         return pg_call([=, this] {
@@ -260,16 +266,16 @@ class Execution {
         return high <= max_sum(sum.type) && (sum.type != FLOAT8OID || least >= min_number);
     }
     // Adds the terms, one after the other.
-    StreamedCell sum_of(uint64_t row, const std::vector<std::pair<int, bool>>& terms) const {
+    StreamedCell sum_of(uint64_t row, const AggregateOutput& output) const {
         StreamedCell sum{true, 0, 0, 0};
-        for (const auto& [query, is_negative] : terms) {
-            StreamedCell cell = aggregate_->cell(row, query);
-            if (cell.absent) continue;
+        for (const auto& [query, is_negative] : output.terms) {
+            StreamedCell term = cell(row, query, output.cell);
+            if (term.absent) continue;
             if (is_negative) {
-                cell.integer = -cell.integer;
-                cell.number = -cell.number;
+                term.integer = -term.integer;
+                term.number = -term.number;
             }
-            sum = sum.absent ? cell : added(sum, cell);
+            sum = sum.absent ? term : added(sum, term);
         }
         return sum;
     }
@@ -285,20 +291,24 @@ class Execution {
             *value = dictionaries_[group.dictionary]->value(static_cast<Key>(word), group.type);
     }
     void aggregate(uint64_t row, const AggregateOutput& output, Datum* value, bool* null) {
-        const StreamedCell cell = sum_of(row, output.terms);
-        const __int128 count = output.count >= 0 ? aggregate_->cell(row, output.count).integer : 0;
+        if (output.is_distinct) {
+            *value = Int64GetDatum(merged_->distinct(row, output.count));
+            return;
+        }
+        const StreamedCell sum = sum_of(row, output);
+        const __int128 count = output.count >= 0 ? cell(row, output.count, CellKind::count).integer : 0;
         if (output.function == AggregateFunction::count) {
             *value = int64_datum(count);
             return;
         }
-        *null = is_extremum(output.cell) ? cell.absent : count <= (is_sample(output.function) ? 1 : 0);
+        *null = is_extremum(output.cell) ? sum.absent : count <= (is_sample(output.function) ? 1 : 0);
         if (*null) return;
         if (is_extremum(output.cell))
-            *value = extremum(output, cell);
+            *value = extremum(output, sum);
         else if (is_variance(output.function))
-            *value = variance(output, cell, aggregate_->cell(row, output.squares), count);
+            *value = variance(output, sum, cell(row, output.squares, output.cell), count);
         else
-            *value = output.function == AggregateFunction::sum ? total(output, cell) : average(output, cell, count);
+            *value = output.function == AggregateFunction::sum ? total(output, sum) : average(output, sum, count);
     }
 
     BackendContext context_;
@@ -308,6 +318,7 @@ class Execution {
     std::vector<std::unique_ptr<SharedScan>> scans_;
     std::vector<std::unique_ptr<ScanSource>> sources_;
     std::unique_ptr<StreamedAggregate> aggregate_;
+    std::unique_ptr<const MergedGroups> merged_; // where distinct values are counted
 };
 
 constexpr char node_name[] = "btml Factorized Aggregate";
@@ -317,7 +328,7 @@ struct NodeState {
     EState* estate;
     MemoryContext memory; // of one run
     Execution* execution; // null until the first row is asked for
-    PlanState* ordinary;  // null until it is fallen back to, but where it is begun first
+    PlanState* ordinary;  // null unless it is begun first or was fallen back to
     const char* reason;   // why it fell back, in this run or an earlier one; null: it did not
     double max_rows;      // that the ordinary plan may find before it is given up; 0: it is not begun first
     bool is_given_up;     // in this run or an earlier one
@@ -352,7 +363,7 @@ void begin(CustomScanState* scan, EState* estate, int eflags) {
     const CustomScan* const plan = plan_of(state);
     const int flags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
     state->estate = estate;
-    state->max_rows = atof(description(state, 5));
+    state->max_rows = floatVal(list_nth(plan->custom_private, 4));
     for (int i = 0; i + 1 < list_length(plan->custom_plans); i++)
         scan->custom_ps =
             lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate, flags));
@@ -400,7 +411,7 @@ void end_ordinary(NodeState* state) {
 void compute(NodeState* state) {
     state->is_begun = true;
     if (state->max_rows > 0 && !state->is_given_up) {
-        state->gives_ordinary = first_row_within(state->ordinary, state->max_rows, &state->first);
+        state->gives_ordinary = first_row_within(state->ordinary, state->max_rows, state->memory, &state->first);
         if (state->gives_ordinary) return;
         state->is_given_up = true;
         state->first = nullptr;
@@ -556,8 +567,9 @@ Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* targets,
     scan->flags = path->flags;
     scan->custom_plans = plans;
     scan->custom_scan_tlist = static_cast<List*>(linitial(path->custom_private));
-    scan->custom_private = list_make4(lthird(path->custom_private), lfourth(path->custom_private),
-                                      list_nth(path->custom_private, 4), list_nth(path->custom_private, 5));
+    scan->custom_private =
+        list_make5(lthird(path->custom_private), lfourth(path->custom_private), list_nth(path->custom_private, 4),
+                   list_nth(path->custom_private, 5), list_nth(path->custom_private, 6));
     scan->methods = &scan_methods;
     return &scan->scan.plan;
 }

@@ -109,18 +109,21 @@ struct AggregateShape {
     List* terms;               // of Term*, whose sum is the argument; of count: what must not be NULL
     List* conditions;          // of Factor*: FILTER
     List* bounds;              // of Bound*
+    bool is_distinct;          // counts the values of its argument
 };
 
 struct GroupShape {
     Expr* expression; // over one table
     int table;
     KeyType type;
+    bool is_counted; // is none of the result's groups: its values are counted
 };
 
 struct QueryShape {
     JoinShape join;
-    List* aggregates; // of AggregateShape*
-    List* groups;     // of GroupShape*
+    List* aggregates;    // of AggregateShape*
+    List* groups;        // of GroupShape*, the counted one last
+    GroupShape* counted; // null: no aggregate counts distinct values
 };
 
 // Finds what the query over the join `input` asks, with as few relations joined first as can be.
@@ -136,6 +139,9 @@ void for_each_subroot(const PlannerInfo* root, const Body& body) {
 
 // The relation that PostgreSQL's search for an order of joins made of these, or null.
 RelOptInfo* relation_of(PlannerInfo* root, Relids relids);
+
+// Returns the path below one that gives the rows of one path; null for a scan or a join.
+const Path* below(const Path* path);
 
 // Returns the aliases of the relations.
 const char* relation_names(PlannerInfo* root, Relids relids, const char* between);

@@ -18,12 +18,12 @@ namespace {
 
 // Values beyond the most common ones add little, and planning is to stay short.
 constexpr int max_common_values = 100;
-// Conditions that leave few rows leave most of the common values out. The values that make most rows count from where
-// the chances that they are there add up to this.
+// Takes the values that make most rows first, and skips them until their chances of being there add up to this:
+// conditions that leave few rows seldom leave a given value.
 constexpr double min_chance = 0.25;
 
 struct CommonValue {
-    uint32 hash; // by the type's own hash function: equal values of several types have the same
+    uint32 hash; // by the type's own hash function: equal values of the types of one operator family have the same
     double frequency;
 
     friend bool operator<(const CommonValue& a, const CommonValue& b) { return a.hash < b.hash; }
@@ -135,7 +135,8 @@ int find_shared_values(const KeyValues* const* keys, int count, SharedValue* val
 }
 
 // Returns the part of the product of `count` tables in which the key has one value: the sum of the products of its
-// frequencies. Values that do not count are as frequent as each other, and a table with fewer has those of the others.
+// frequencies. All other values are taken to be equally frequent. The table with the fewest of them has only values
+// that the others have, too.
 double selectivity(const KeyValues* const* keys, int count) {
     auto* const rest = static_cast<double*>(palloc(sizeof(double) * count));
     auto* const values = static_cast<SharedValue*>(palloc(sizeof(SharedValue) * count * max_common_values));
@@ -192,31 +193,6 @@ double Skew::rows(Relids relids, double estimated) const {
         if (count > 1) product *= selectivity(keys, count);
     }
     return product > estimated ? std::sqrt(product * estimated) : estimated;
-}
-
-// Returns the path below that makes, or passes on, its rows; null for a scan.
-const Path* below(const Path* path) {
-    switch (nodeTag(path)) {
-    case T_SortPath:
-    case T_IncrementalSortPath:
-        return as<SortPath>(path)->subpath;
-    case T_MaterialPath:
-        return as<MaterialPath>(path)->subpath;
-    case T_MemoizePath:
-        return as<MemoizePath>(path)->subpath;
-    case T_GatherPath:
-        return as<GatherPath>(path)->subpath;
-    case T_GatherMergePath:
-        return as<GatherMergePath>(path)->subpath;
-    case T_ProjectionPath:
-        return as<ProjectionPath>(path)->subpath;
-    case T_UniquePath:
-        return as<UniquePath>(path)->subpath;
-    case T_AggPath:
-        return as<AggPath>(path)->subpath;
-    default:
-        return nullptr;
-    }
 }
 
 // Returns how many rows an index finds for one that the path gives: other conditions leave some of them out.

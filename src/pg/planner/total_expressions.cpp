@@ -6,6 +6,7 @@ extern "C" {
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "utils/syscache.h"
 }
 
@@ -105,9 +106,18 @@ bool is_pure_function(Oid function, Oid result, const List* arguments, bool take
     return is_pure;
 }
 
-// Operators over plain types depend on settings at most.
+bool is_of_time(const Node* expression) {
+    char category = 0;
+    bool is_preferred = false;
+    get_type_category_preferred(getBaseType(exprType(expression)), &category, &is_preferred);
+    return category == TYPCATEGORY_DATETIME || category == TYPCATEGORY_TIMESPAN;
+}
+
+// Operators that are stable look something up, but those over times: these depend on settings alone.
 bool is_pure_operator(Oid op, const List* arguments) {
-    return is_pure_function(get_opcode(op), get_op_rettype(op), arguments, true);
+    bool is_of_times = false;
+    for (const Node* const argument : items<const Node>(arguments)) is_of_times = is_of_times || is_of_time(argument);
+    return is_pure_function(get_opcode(op), get_op_rettype(op), arguments, is_of_times);
 }
 
 // Says what is to hold, and has the part for which it does not.

@@ -1,6 +1,6 @@
 #include "pg/planner/watch.hpp"
 
-#include "pg/bridge/nodes.hpp"
+#include "pg/planner/shape.hpp"
 
 extern "C" {
 #include "executor/executor.h"
@@ -15,7 +15,7 @@ namespace {
 struct Watched {
     ExecProcNodeMtd original;
     bool is_own_count; // whether the node counts for the watch alone what its conditions leave out
-    double left_out;   // of rows, until now
+    double left_out;   // rows, until now
 };
 
 // Counts the rows that the nodes of a plan find.
@@ -23,6 +23,7 @@ struct Watch {
     Watch* around;  // that of a plan in which this one stands
     Watched* nodes; // by plan_node_id
     double rows, max_rows;
+    bool has_cut; // whether a node said that it has no more rows
 
     Watched& at(const PlanState* node) const { return nodes[node->plan->plan_node_id]; }
 };
@@ -34,7 +35,10 @@ double left_out(const PlanState* node) {
 }
 
 TupleTableSlot* watched(PlanState* node) {
-    if (watch->rows > watch->max_rows) return nullptr;
+    if (watch->rows > watch->max_rows) {
+        watch->has_cut = true;
+        return nullptr;
+    }
     Watched& known = watch->at(node);
     TupleTableSlot* const row = known.original(node);
     const double until_now = left_out(node);
@@ -43,7 +47,7 @@ TupleTableSlot* watched(PlanState* node) {
     return row;
 }
 
-// Calls body(node) with each scan and join of the plan. Sub-queries and what partitions are appended by are scans.
+// Calls body(node) with what gives rows below an aggregate: scans, joins, and nodes that keep rows.
 template <class Body>
 void for_each_source(PlanState* node, const Body& body) {
     if (!node) return;
@@ -51,14 +55,14 @@ void for_each_source(PlanState* node, const Body& body) {
     case T_NestLoopState:
     case T_MergeJoinState:
     case T_HashJoinState:
-        body(node);
-        [[fallthrough]];
-    case T_AggState:
-    case T_HashState:
     case T_IncrementalSortState:
     case T_MaterialState:
     case T_MemoizeState:
     case T_SortState:
+        body(node);
+        [[fallthrough]];
+    case T_AggState:
+    case T_HashState:
     case T_UniqueState:
         for_each_source(outerPlanState(node), body);
         for_each_source(innerPlanState(node), body);
@@ -68,30 +72,19 @@ void for_each_source(PlanState* node, const Body& body) {
     }
 }
 
+bool makes_no_rows(JoinType type) {
+    return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_UNIQUE_OUTER || type == JOIN_UNIQUE_INNER;
+}
+
+// A sub-query's own plan may stand in the place of its scan, so it is none.
 bool can_stop(const Path* path) {
-    switch (nodeTag(path)) {
-    case T_NestPath:
-    case T_MergePath:
-    case T_HashPath: {
+    if (IsA(path, NestPath) || IsA(path, MergePath) || IsA(path, HashPath)) {
         const auto* const join = as<JoinPath>(path);
-        const bool makes_no_rows = join->jointype == JOIN_INNER || join->jointype == JOIN_SEMI ||
-                                   join->jointype == JOIN_UNIQUE_OUTER || join->jointype == JOIN_UNIQUE_INNER;
-        return makes_no_rows && can_stop(join->outerjoinpath) && can_stop(join->innerjoinpath);
+        return makes_no_rows(join->jointype) && can_stop(join->outerjoinpath) && can_stop(join->innerjoinpath);
     }
-    case T_SortPath:
-    case T_IncrementalSortPath:
-        return can_stop(as<SortPath>(path)->subpath);
-    case T_MaterialPath:
-        return can_stop(as<MaterialPath>(path)->subpath);
-    case T_MemoizePath:
-        return can_stop(as<MemoizePath>(path)->subpath);
-    case T_ProjectionPath:
-        return can_stop(as<ProjectionPath>(path)->subpath);
-    case T_UniquePath:
-        return can_stop(as<UniquePath>(path)->subpath);
-    default:
-        return path->parent->reloptkind == RELOPT_BASEREL && !IsA(path, GatherPath) && !IsA(path, GatherMergePath);
-    }
+    if (IsA(path, GatherPath) || IsA(path, GatherMergePath) || IsA(path, AggPath)) return false;
+    if (const Path* const input = below(path)) return can_stop(input);
+    return path->parent->reloptkind == RELOPT_BASEREL && path->parent->rtekind != RTE_SUBQUERY;
 }
 
 } // namespace
@@ -102,17 +95,25 @@ bool can_be_given_up(const AggPath* aggregate) {
     return aggregate->aggsplit == AGGSPLIT_SIMPLE && reads_first && can_stop(aggregate->subpath);
 }
 
-bool first_row_within(PlanState* plan, double max_rows, TupleTableSlot** row) {
+// Makes a watch of the plan's nodes in this memory.
+static Watch* begin_watch(PlanState* plan, double max_rows, MemoryContext memory) {
     int nodes = 0;
     for_each_source(plan, [&](const PlanState* node) { nodes = std::max(nodes, node->plan->plan_node_id + 1); });
+    const MemoryContext before = MemoryContextSwitchTo(memory);
     auto* const own = allocate<Watch>();
-    *own = {watch, static_cast<Watched*>(palloc0(sizeof(Watched) * nodes)), 0, max_rows};
+    *own = {watch, static_cast<Watched*>(palloc0(sizeof(Watched) * nodes)), 0, max_rows, false};
     for_each_source(plan, [&](PlanState* node) {
         const bool counts = node->instrument != nullptr;
         if (!counts) node->instrument = InstrAlloc(1, INSTRUMENT_ROWS, false);
         own->at(node) = {node->ExecProcNodeReal, !counts, left_out(node)};
         ExecSetExecProcNode(node, watched);
     });
+    MemoryContextSwitchTo(before);
+    return own;
+}
+
+bool first_row_within(PlanState* plan, double max_rows, MemoryContext memory, TupleTableSlot** row) {
+    Watch* const own = begin_watch(plan, max_rows, memory);
     watch = own;
     PG_TRY();
     { *row = ExecProcNode(plan); }
@@ -123,7 +124,7 @@ bool first_row_within(PlanState* plan, double max_rows, TupleTableSlot** row) {
         if (own->at(node).is_own_count) node->instrument = nullptr;
         ExecSetExecProcNode(node, own->at(node).original);
     });
-    return own->rows <= own->max_rows;
+    return !own->has_cut;
 }
 
 } // namespace btml::pg::planner
