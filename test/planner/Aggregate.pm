@@ -68,7 +68,7 @@ sub draw
 		boolean    => 3,
 		extremum   => $subject eq 'extremum' || $subject eq 'fall back' ? 60 : 6,
 		arithmetic => $simple ? 5   : 2,
-		expression => $subject eq 'outer' || $subject eq 'raising' ? 60 : $simple ? 1 : 8,
+		expression => $subject =~ /^(outer|raising|expression)$/ ? 60 : $simple ? 1 : 8,
 		modified   => $subject eq 'filter' ? 60 : $simple ? 3 : 5,
 		other      => $simple ? 0.1 : 4);
 	return $self->$method;
