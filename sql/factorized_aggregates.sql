@@ -515,6 +515,15 @@ INSERT INTO made SELECT a.k, sum(b.z) FROM a JOIN b USING (k) GROUP BY a.k;
 SELECT count(*) FROM made;
 SELECT 1 / (count(*) - 5040) FROM a JOIN b USING (k);
 
+-- Keys with a collation that their columns do not agree on; errors that PostgreSQL takes for its own.
+CREATE TABLE mixed (x text COLLATE "C", y text COLLATE "POSIX");
+INSERT INTO mixed SELECT 'p' || i % 4, 'q' FROM generate_series(1, 300) i;
+CREATE INDEX ON mixed ((x || y) COLLATE "C");
+CREATE TABLE of_c (k text COLLATE "C"); INSERT INTO of_c VALUES ('p1q');
+ANALYZE mixed; ANALYZE of_c;
+SELECT count(of_c.k) FROM mixed LEFT JOIN of_c ON (mixed.x || mixed.y) = of_c.k COLLATE "C";
+SELECT compare('SELECT pg_catalog.interval(v.i, v.p), count(*) FROM (VALUES (1, ''1 day''::interval, -1), (99, ''1 day'', 32767)) v(k, i, p)
+    JOIN b USING (k) WHERE v.k < 100 GROUP BY 1');
 -- Digits beyond those of one numeric, errors in rows that join to nothing, and sources that a fall-back would read twice.
 CREATE TABLE tiny (k int, n numeric(38, 38), x bigint, t text COLLATE "C", u text COLLATE "POSIX");
 INSERT INTO tiny VALUES (1, 0, 3, 'a', 'b'), (1, 1e-38, 4, 'a', 'b'), (NULL, 0, -1, 'a', 'b');

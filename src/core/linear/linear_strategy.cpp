@@ -28,7 +28,7 @@ std::vector<size_t> columns_of(const Join& join, const relational::DatasetPlan& 
     return columns;
 }
 
-// Return how many groups of rows with equal keys a table has: at least, or in fact, which takes a look at each row.
+// Returns a lower bound of how many groups of rows with equal keys a table has.
 double min_groups(const Join& join, int table) {
     uint64_t groups = 1;
     for (const int neighbour : join.tree().neighbours(table))
@@ -36,6 +36,7 @@ double min_groups(const Join& join, int table) {
     return static_cast<double>(groups);
 }
 
+// Counts them, which looks at each row.
 double count_groups(const Join& join, int table, RunContext& context) {
     if (join.tree().neighbours(table).size() < 2) return min_groups(join, table);
     return static_cast<double>(group_rows(join, table, context).count());

@@ -291,7 +291,7 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     if (!is_pure(expression)) return refuse_impure("a grouping expression", expression);
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) || group->type.kind == KeyKind::real)
-        return "a grouping column is a float, or has a type without a hash function";
+        return "a grouping column is a float, or has a nondeterministic collation or a type without a hash function";
     return nullptr;
 }
 

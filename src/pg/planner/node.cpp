@@ -328,7 +328,7 @@ struct NodeState {
     EState* estate;
     MemoryContext memory; // of one run
     Execution* execution; // null until the first row is asked for
-    PlanState* ordinary;  // null unless it is begun first or was fallen back to
+    PlanState* ordinary;  // null unless it was begun with the scans or fallen back to
     const char* reason;   // why it fell back, in this run or an earlier one; null: it did not
     double max_rows;      // that the ordinary plan may find before it is given up; 0: it is not begun first
     bool is_given_up;     // in this run or an earlier one
@@ -358,6 +358,24 @@ const char* description(const NodeState* state, int number) {
     return strVal(list_nth(static_cast<const List*>(lsecond(plan_of(state)->custom_private)), number));
 }
 
+bool reads_foreign_table(PlanState* state, void* context) {
+    return IsA(state, ForeignScanState) || btml_compat_walk_states(state, reads_foreign_table, context);
+}
+
+bool has_workers(PlanState* state, void* context) {
+    return IsA(state, GatherState) || IsA(state, GatherMergeState) ||
+           btml_compat_walk_states(state, has_workers, context);
+}
+
+// What a foreign scan opens belongs to the subtransaction of the moment, which may end before a cursor does: the
+// ordinary plan is begun with the scans where there are some.
+bool is_begun_at_once(const NodeState* state) {
+    if (state->max_rows > 0) return true;
+    for (PlanState* const scan : items<PlanState>(state->scan.custom_ps))
+        if (reads_foreign_table(scan, nullptr)) return true;
+    return false;
+}
+
 void begin(CustomScanState* scan, EState* estate, int eflags) {
     NodeState* const state = state_of(scan);
     const CustomScan* const plan = plan_of(state);
@@ -367,7 +385,7 @@ void begin(CustomScanState* scan, EState* estate, int eflags) {
     for (int i = 0; i + 1 < list_length(plan->custom_plans); i++)
         scan->custom_ps =
             lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate, flags));
-    if (state->max_rows > 0) {
+    if (is_begun_at_once(state)) {
         state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan->custom_plans)), estate, flags);
         scan->custom_ps = lappend(scan->custom_ps, state->ordinary);
     }
@@ -393,10 +411,13 @@ bool restart_initial_plans(PlanState* state, void* context) {
 
 void fall_back(NodeState* state) {
     // Lets go of the scans' workers, which the plan would lack; a scan that was shut down could not be run again.
-    for (PlanState* const scan : items<PlanState>(state->scan.custom_ps)) ExecReScan(scan);
+    for (PlanState* const scan : items<PlanState>(state->scan.custom_ps))
+        if (scan != state->ordinary && has_workers(scan, nullptr)) ExecReScan(scan);
     const MemoryContext before = MemoryContextSwitchTo(state->estate->es_query_cxt);
-    state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan_of(state)->custom_plans)), state->estate, 0);
-    state->scan.custom_ps = lappend(state->scan.custom_ps, state->ordinary);
+    if (!state->ordinary) {
+        state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan_of(state)->custom_plans)), state->estate, 0);
+        state->scan.custom_ps = lappend(state->scan.custom_ps, state->ordinary);
+    }
     restart_initial_plans(state->ordinary, nullptr);
     MemoryContextSwitchTo(before);
     state->gives_ordinary = true;

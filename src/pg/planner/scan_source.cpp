@@ -111,10 +111,12 @@ void SharedScan::fill(const std::vector<Target>& targets, uint32_t* rows, std::e
     }
 }
 
-// Tells whether an error is about values, and no request to cancel or a fault of the server.
+// Tells whether an error is about values, and no request to cancel, wait that ended, or fault of the server. What is
+// told to be internal may be about values: a text that is too long for memory, a modifier of a type.
 static bool is_of_values(const ErrorData* error) {
     const int kind = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-    return kind != ERRCODE_OPERATOR_INTERVENTION && kind != ERRCODE_SYSTEM_ERROR && kind != ERRCODE_INTERNAL_ERROR;
+    return kind != ERRCODE_OPERATOR_INTERVENTION && kind != ERRCODE_SYSTEM_ERROR &&
+           kind != ERRCODE_TRANSACTION_ROLLBACK && kind != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 }
 
 int SharedScan::kept_column(const ColumnReading& reading) const {

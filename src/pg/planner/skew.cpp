@@ -1,6 +1,7 @@
 #include "pg/planner/skew.hpp"
 
 extern "C" {
+#include "catalog/pg_collation_d.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -49,8 +50,10 @@ struct KeyValues {
     }
 };
 
-void read_common_values(VariableStatData* column, Oid collation, KeyValues* values) {
+void read_common_values(VariableStatData* column, KeyValues* values) {
     TypeCacheEntry* const type = lookup_type_cache(column->atttype, TYPECACHE_HASH_PROC_FINFO);
+    // Keys have deterministic collations, under all of which a text has one hash.
+    const Oid collation = type_is_collatable(column->atttype) ? C_COLLATION_OID : InvalidOid;
     AttStatsSlot slot;
     if (!OidIsValid(type->hash_proc) || !statistic_proc_security_check(column, type->hash_proc)) return;
     if (!get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_MCV, InvalidOid,
@@ -88,7 +91,7 @@ const KeyValues* values_of(PlannerInfo* root, const TableShape& table, const Tab
         values->present = 1 - as<FormData_pg_statistic>(GETSTRUCT(column.statsTuple))->stanullfrac;
         values->distinct = get_variable_numdistinct(&column, &is_default);
         values->rows = table.relation->rows;
-        read_common_values(&column, exprCollation(as_node(key.expression)), values);
+        read_common_values(&column, values);
         double rest = values->present;
         for (int i = 0; i < values->count; i++) rest -= values->common[i].frequency;
         values->other = std::max(0.0, rest) / std::max(1.0, values->distinct - values->count);

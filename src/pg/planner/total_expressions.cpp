@@ -187,68 +187,43 @@ bool may_raise(const Node* part) {
     return !IsA(part, Var) && !IsA(part, Param) && !IsA(part, SubPlan) && !IsA(part, AlternativeSubPlan);
 }
 
-} // namespace
-
-bool is_widening_cast(const FuncExpr* call) {
-    if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
-    const Oid to = call->funcresulttype;
-    const char* const name = to == INT4OID ? "int4" : to == INT8OID ? "int8" : to == FLOAT8OID ? "float8" : "numeric";
-    return is_wider(to, getBaseType(exprType(static_cast<Node*>(linitial(call->args))))) &&
-           strcmp(get_func_name(call->funcid), name) == 0;
-}
-
-Node* innermost_without(bool (*holds)(Node*), Node* expression) {
-    PartSearch search = {holds, expression};
-    find_part(expression, &search);
-    return search.second;
-}
-
-Refusal refuse_impure(const char* whose, Node* expression) {
-    return refuse_part(whose, innermost_without(is_pure, expression));
-}
-
-Refusal refuse_part(const char* whose, Node* part) {
-    return psprintf("%s has %s%s; compute it in a sub-query that ends in OFFSET 0", whose, name_of(part),
-                    may_raise(part) ? ", which may raise an error" : "");
-}
-
 // What is asked of the parts of an expression: that they raise no error, or that an error leaves nothing behind.
 enum class Demand : uint8_t { total, pure };
 
-static bool meets(Demand demand, Node* expression);
+bool meets(Demand demand, Node* expression);
 
-static bool all_meet(Demand demand, const List* expressions) {
+bool all_meet(Demand demand, const List* expressions) {
     for (Node* const expression : items<Node>(expressions))
         if (!meets(demand, expression)) return false;
     return true;
 }
 
-static bool function_meets(Demand demand, const FuncExpr* call) {
+bool function_meets(Demand demand, const FuncExpr* call) {
     return is_widening_cast(call) || is_total_function(call) ||
            (demand == Demand::pure && !call->funcvariadic &&
             is_pure_function(call->funcid, call->funcresulttype, call->args, false));
 }
 
-static bool operator_meets(Demand demand, const OpExpr* call) {
+bool operator_meets(Demand demand, const OpExpr* call) {
     return is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid, call->args) ||
            (demand == Demand::pure && is_pure_operator(call->opno, call->args));
 }
 
-static bool list_operator_meets(Demand demand, const ScalarArrayOpExpr* call) {
+bool list_operator_meets(Demand demand, const ScalarArrayOpExpr* call) {
     const List* const value = list_make1(linitial(call->args));
     return IsA(lsecond(call->args), Const) &&
            (is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid, value) ||
             (demand == Demand::pure && is_pure_operator(call->opno, value)));
 }
 
-static bool case_meets(Demand demand, const CaseExpr* expression) {
+bool case_meets(Demand demand, const CaseExpr* expression) {
     if (!meets(demand, as_node(expression->arg))) return false;
     for (const CaseWhen* const when : items<const CaseWhen>(expression->args))
         if (!meets(demand, as_node(when->expr)) || !meets(demand, as_node(when->result))) return false;
     return meets(demand, as_node(expression->defresult));
 }
 
-static bool meets(Demand demand, Node* expression) {
+bool meets(Demand demand, Node* expression) {
     if (!expression) return true;
     const bool is_pure = demand == Demand::pure;
     switch (nodeTag(expression)) {
@@ -290,6 +265,31 @@ static bool meets(Demand demand, Node* expression) {
     default:
         return false;
     }
+}
+
+} // namespace
+
+bool is_widening_cast(const FuncExpr* call) {
+    if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
+    const Oid to = call->funcresulttype;
+    const char* const name = to == INT4OID ? "int4" : to == INT8OID ? "int8" : to == FLOAT8OID ? "float8" : "numeric";
+    return is_wider(to, getBaseType(exprType(static_cast<Node*>(linitial(call->args))))) &&
+           strcmp(get_func_name(call->funcid), name) == 0;
+}
+
+Node* innermost_without(bool (*holds)(Node*), Node* expression) {
+    PartSearch search = {holds, expression};
+    find_part(expression, &search);
+    return search.second;
+}
+
+Refusal refuse_impure(const char* whose, Node* expression) {
+    return refuse_part(whose, innermost_without(is_pure, expression));
+}
+
+Refusal refuse_part(const char* whose, Node* part) {
+    return psprintf("%s has %s%s; compute it in a sub-query that ends in OFFSET 0", whose, name_of(part),
+                    may_raise(part) ? ", which may raise an error" : "");
 }
 
 bool is_total(Node* expression) {

@@ -21,8 +21,10 @@ class BothWays {
         std::vector<std::vector<Edge>> rounds(join.tables().size());
         for (int from = 0; from < tables; from++)
             for (const int to : join.tree().neighbours(from)) rounds[waits({from, to})].push_back({from, to});
-        for (const std::vector<Edge>& round : rounds)
-            for_each_item(team, round.size(), context, [&](size_t i, RunContext& own) { send(round[i], own); });
+        for (size_t r = 0; r < rounds.size(); r++) {
+            context.progress("passing messages", r, rounds.size());
+            for_each_item(team, rounds[r].size(), context, [&](size_t i, RunContext& own) { send(rounds[r][i], own); });
+        }
     }
 
     // Returns for each row of a table ⊕ over the join's rows that it is part of, of ⊗ over the other tables of φ.
