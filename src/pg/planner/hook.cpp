@@ -10,6 +10,7 @@
 #include <utility>
 
 extern "C" {
+#include "catalog/pg_class_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -245,10 +246,21 @@ double ordinary_cost(const JoinShape& join, const AggPath* best) {
 // An ordinary plan that is thought cheaper, by no more than this, is begun first.
 constexpr double max_advantage = 10;
 
+// What a foreign scan opens may belong to a subtransaction, so that its plan is not to be begun twice.
+bool has_foreign_tables(const PlannerInfo* root) {
+    for (int relid = 1; relid < root->simple_rel_array_size; relid++)
+        if (const RangeTblEntry* const entry = root->simple_rte_array[relid];
+            entry && entry->rtekind == RTE_RELATION && entry->relkind == RELKIND_FOREIGN_TABLE)
+            return true;
+    return false;
+}
+
 // Returns how many rows the ordinary plan may find in about the time that ours takes; 0 where it cannot be given up.
-double max_rows_of(const AggPath* ordinary, double our_cost) {
+double max_rows_of(const PlannerInfo* root, const AggPath* ordinary, double our_cost) {
     constexpr double min_rows = 100, tuples_a_row = 3; // the processor's cost of a row that a plan finds
-    return can_be_given_up(ordinary) ? std::max(min_rows, our_cost / (tuples_a_row * cpu_tuple_cost)) : 0;
+    return can_be_given_up(ordinary) && !has_foreign_tables(root)
+               ? std::max(min_rows, our_cost / (tuples_a_row * cpu_tuple_cost))
+               : 0;
 }
 
 // Returns how many groups the node has before HAVING, and before those that tell counted values apart are merged.
@@ -285,7 +297,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     Assert(cost >= least * (1 - 1e-9));
     const double total = cost + best->path.rows * cpu_tuple_cost;
     const bool is_cheaper = forced || total < ordinary;
-    *max_rows = is_cheaper ? 0 : max_rows_of(best, total);
+    *max_rows = is_cheaper ? 0 : max_rows_of(root, best, total);
     if (!is_cheaper && (*max_rows == 0 || total >= ordinary * max_advantage))
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f", ordinary, total);
     List* const targets = scan_target_list(query);

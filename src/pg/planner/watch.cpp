@@ -76,7 +76,7 @@ bool makes_no_rows(JoinType type) {
     return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_UNIQUE_OUTER || type == JOIN_UNIQUE_INNER;
 }
 
-// A sub-query's own plan may stand in the place of its scan, so it is none. A foreign scan is not to be begun again.
+// A sub-query's own plan may stand in the place of its scan, so it is none.
 bool can_stop(const Path* path) {
     if (IsA(path, NestPath) || IsA(path, MergePath) || IsA(path, HashPath)) {
         const auto* const join = as<JoinPath>(path);
@@ -84,8 +84,7 @@ bool can_stop(const Path* path) {
     }
     if (IsA(path, GatherPath) || IsA(path, GatherMergePath) || IsA(path, AggPath)) return false;
     if (const Path* const input = below(path)) return can_stop(input);
-    return path->parent->reloptkind == RELOPT_BASEREL && path->parent->rtekind != RTE_SUBQUERY &&
-           !path->parent->fdwroutine;
+    return path->parent->reloptkind == RELOPT_BASEREL && path->parent->rtekind != RTE_SUBQUERY;
 }
 
 } // namespace
