@@ -370,6 +370,12 @@ SELECT compare('SELECT count(DISTINCT v.k), max(v.n) FROM (VALUES (1, 1.0), (2, 
 SELECT compare('SELECT count(DISTINCT v.k), sum(v.n), min(v.n) FROM (VALUES (1, 1e37), (2, 9e37), (3, 9e37)) v(k, n) JOIN b USING (k)');
 SELECT compare('SELECT a.t, count(DISTINCT c.w) FROM a LEFT JOIN c ON a.k = c.k GROUP BY a.t');
 SELECT compare('SELECT count(DISTINCT b.m), sum(a.y), min(a.y) FROM a JOIN b USING (k)', 'on');
+CREATE TABLE visitors AS SELECT i % 10 AS k, i AS visitor FROM generate_series(1, 6000) i;
+ANALYZE visitors;
+SET work_mem = '64kB';
+SELECT compare('SELECT count(DISTINCT v.visitor), sum(b.z) FROM visitors v JOIN b USING (k) WHERE v.visitor < 2300');
+SELECT compare('SELECT count(DISTINCT v.visitor), sum(b.z) FROM visitors v JOIN b USING (k)');
+RESET work_mem;
 SELECT why('SELECT count(DISTINCT a.x), count(DISTINCT b.z) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(DISTINCT a.x) FROM a JOIN b USING (k)');
 -- Groups whose equal values may look different: they do or do not.

@@ -53,10 +53,9 @@ StreamedCell added(StreamedCell a, StreamedCell b) {
     return sum;
 }
 
-MergedGroups::MergedGroups(const StreamedAggregate& result, std::vector<int> columns, int counted, RunContext& context)
+MergedGroups::MergedGroups(const StreamedAggregate& result, std::vector<int> columns, RunContext& context)
     : result_(result),
       columns_(std::move(columns)),
-      counted_(counted),
       first_(context.memory(), "groups"),
       next_(context.memory(), "groups", result.groups(), none) {
     HashIndex index(context.memory(), "groups");
@@ -103,9 +102,7 @@ StreamedCell MergedGroups::cell(uint64_t merged, size_t query, CellKind kind) co
 
 int64_t MergedGroups::distinct(uint64_t merged, size_t count) const {
     int64_t values = 0;
-    for_each_group(merged, [&](uint32_t group) {
-        values += !result_.group_is_null(group, counted_) && result_.cell(group, count).integer > 0;
-    });
+    for_each_group(merged, [&](uint32_t group) { values += result_.cell(group, count).integer > 0; });
     return values;
 }
 

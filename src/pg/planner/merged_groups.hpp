@@ -8,17 +8,16 @@ namespace btml::pg::planner {
 
 class MergedGroups {
   public:
-    // columns: the group columns that stay, as the result numbers them; of none there is one group, always. counted:
-    // the other one. Throws MemoryLimit where the memory does not hold the groups.
-    MergedGroups(const relational::StreamedAggregate& result, std::vector<int> columns, int counted,
-                 RunContext& context);
+    // columns: the group columns that stay, as the result numbers them; of none there is one group, always. Error
+    // memory_limit where the memory does not hold the groups.
+    MergedGroups(const relational::StreamedAggregate& result, std::vector<int> columns, RunContext& context);
 
     uint64_t size() const { return first_.size(); }
     // One of its groups of the result; none for that of a result without any.
     uint32_t group_of(uint64_t merged) const { return first_[merged]; }
     // What a query of the root, of this kind, has in all of them. Throws CannotDecide.
     relational::StreamedCell cell(uint64_t merged, size_t query, relational::CellKind kind) const;
-    // How many values of the counted column, NULL aside, have rows that a query of the root counts.
+    // How many of its groups have rows that a query of the root counts, as one for count(DISTINCT …) counts no NULL.
     int64_t distinct(uint64_t merged, size_t count) const;
 
     static constexpr uint32_t none = UINT32_MAX;
@@ -31,7 +30,6 @@ class MergedGroups {
 
     const relational::StreamedAggregate& result_;
     const std::vector<int> columns_;
-    const int counted_;
     Buffer<uint32_t> first_; // by merged group
     Buffer<uint32_t> next_;  // by group of the result: the next one of the same merged group
 };

@@ -191,6 +191,9 @@ class Execution {
             check_sums();
         } catch (const CannotDecide& why) {
             reason = why.reason == beyond_budget ? beyond_messages() : why.reason;
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::memory_limit) throw;
+            reason = beyond_messages();
         }
         for (const std::unique_ptr<SharedScan>& scan : scans_) scan->forget();
         return reason;
@@ -221,9 +224,8 @@ class Execution {
     void merge_groups() {
         std::vector<int> columns;
         for (const ColumnReading& group : plan_.groups) columns.push_back(group.position);
-        const int counted = columns.back();
         columns.pop_back();
-        merged_ = std::make_unique<MergedGroups>(*aggregate_, std::move(columns), counted, context_);
+        merged_ = std::make_unique<MergedGroups>(*aggregate_, std::move(columns), context_);
     }
     // Adds up all that will be added up, since a row once given cannot be taken back.
     void check_sums() {
