@@ -255,9 +255,13 @@ Polynomial::Form form_of(const JoinShape& join, Node* argument, CellKind cell) {
     return multiplies && cell == CellKind::decimal_max ? Form::product : Form::sum;
 }
 
+Expr* argument_of(const AggregateShape* aggregate) {
+    return static_cast<TargetEntry*>(linitial(aggregate->aggref->args))->expr;
+}
+
 // The square of a sum has terms of pairs, which are not asked for.
 Refusal find_argument(const JoinShape& join, AggregateShape* shape) {
-    auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
+    Node* const argument = as_node(argument_of(shape));
     const Polynomial::Form form = form_of(join, argument, shape->cell);
     Polynomial polynomial(join, get_func_name(shape->aggref->aggfnoid));
     if (form == Polynomial::Form::product) shape->cell = CellKind::decimal_max_product;
@@ -272,8 +276,7 @@ Refusal find_argument(const JoinShape& join, AggregateShape* shape) {
 Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, AggregateShape* shape) {
     if (const Refusal refusal = refuse_form(aggref)) return refusal;
     shape->aggref = aggref;
-    shape->argument_type =
-        aggref->args ? exprType(as_node(static_cast<TargetEntry*>(linitial(aggref->args))->expr)) : InvalidOid;
+    shape->argument_type = aggref->args ? exprType(as_node(argument_of(shape))) : InvalidOid;
     if (const Refusal refusal = find_function(shape, mode)) return refusal;
     shape->is_distinct = aggref->aggdistinct && !is_extremum(shape->cell);
     if (shape->is_distinct && shape->function != AggregateFunction::count)
@@ -293,10 +296,6 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) || group->type.kind == KeyKind::real)
         return "a grouping column is a float, or has a nondeterministic collation or a type without a hash function";
     return nullptr;
-}
-
-Expr* argument_of(const AggregateShape* aggregate) {
-    return static_cast<TargetEntry*>(linitial(aggregate->aggref->args))->expr;
 }
 
 // Values are told apart as those of groups are, whatever they look like.
