@@ -36,7 +36,7 @@ SELECT * FROM btml.explain_factorized($$
 RESET work_mem;
 
 SELECT * FROM btml.explain_factorized($$
-    SELECT p.birthcountry, sum(DISTINCT other.salary)
+    SELECT p.birthcountry, string_agg(DISTINCT other.teamid, ' ')
     FROM baseball.people p JOIN baseball.salaries own USING (playerid) JOIN baseball.salaries other USING (teamid)
     GROUP BY p.birthcountry $$);
 

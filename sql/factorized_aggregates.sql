@@ -236,7 +236,6 @@ SELECT why('SELECT a.y, count(*) FROM a JOIN b USING (k) GROUP BY a.y');
 SELECT why('SELECT a.n, count(*) FROM a JOIN b USING (k) GROUP BY a.n');
 SELECT why('SELECT a.x + b.z, count(*) FROM a JOIN b USING (k) GROUP BY 1');
 SELECT why('SELECT a.id, a.t, count(*) FROM a JOIN b USING (k) GROUP BY a.id');
-SELECT why('SELECT a.t, count(*) FROM a JOIN b USING (k) GROUP BY ROLLUP (a.t)');
 SELECT why('SELECT count(*), (SELECT 1 FROM c WHERE w = max(a.x)) FROM a JOIN b USING (k)');
 SELECT why('SELECT count(*) FROM a JOIN b USING (k) WHERE a.x > random()');
 SELECT why('SELECT count(coalesce(b.z, 0)) FROM a LEFT JOIN b USING (k)');
@@ -376,8 +375,28 @@ SET work_mem = '64kB';
 SELECT compare('SELECT count(DISTINCT v.visitor), sum(b.z) FROM visitors v JOIN b USING (k) WHERE v.visitor < 2300');
 SELECT compare('SELECT count(DISTINCT v.visitor), sum(b.z) FROM visitors v JOIN b USING (k)');
 RESET work_mem;
-SELECT why('SELECT count(DISTINCT a.x), count(DISTINCT b.z) FROM a JOIN b USING (k)');
-SELECT why('SELECT sum(DISTINCT a.x) FROM a JOIN b USING (k)');
+SELECT compare('SELECT count(DISTINCT a.x), count(DISTINCT b.m), count(DISTINCT a.x) FILTER (WHERE b.b) FROM a JOIN b USING (k)');
+SELECT compare('SELECT a.t, sum(DISTINCT b.m), avg(DISTINCT b.z % 5), sum(DISTINCT c.m) FILTER (WHERE a.x < 0), count(DISTINCT a.d), count(*)
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
+SELECT compare('SELECT sum(DISTINCT m.v) FROM (VALUES (1, 9223372036854775807), (2, 9223372036854775806), (3, NULL)) m(k, v) JOIN b USING (k)');
+SELECT why('SELECT sum(DISTINCT b.n) FROM a JOIN b USING (k)');
+SELECT why('SELECT variance(DISTINCT a.x) FROM a JOIN b USING (k)');
+
+-- Grouping sets are merged from the groups of all their columns.
+SELECT compare('SELECT a.t, b.m, GROUPING(a.t, b.m), count(*), sum(a.x * b.z), avg(a.n), min(b.s), max(a.n + b.n), stddev(a.x), bool_or(b.b)
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY ROLLUP (a.t, b.m)');
+SELECT compare('SELECT a.c, a.d, b.b, count(DISTINCT b.m), sum(DISTINCT a.k), GROUPING(b.b), GROUPING(a.d, a.c) FROM a JOIN b USING (k)
+    GROUP BY CUBE (a.c, a.d, b.b)');
+SELECT compare('SELECT a.t, b.m, count(*) FROM a JOIN b USING (k) GROUP BY GROUPING SETS ((a.t), (b.m), (), ()) HAVING count(*) > 300
+    OR GROUPING(a.t) = 1');
+SELECT compare('SELECT a.t, b.m, count(*) FROM a JOIN b USING (k) GROUP BY DISTINCT ROLLUP (a.t), CUBE (a.t, b.m)');
+SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a JOIN b USING (k) WHERE a.x < 0 GROUP BY ROLLUP (a.t)');
+SELECT compare('SELECT count(*), sum(b.z) FROM a JOIN b USING (k) WHERE a.x < 0 GROUP BY GROUPING SETS ((), ())');
+SELECT compare('SELECT date_trunc(''day'', b.s), lower(a.t), count(*), GROUPING(lower(a.t)) FROM a JOIN b USING (k)
+    GROUP BY ROLLUP (1, 2) ORDER BY 1, 2');
+SELECT compare('SELECT b.n, count(*), GROUPING(b.n) FROM a JOIN b USING (k) GROUP BY GROUPING SETS ((b.n), ())');
+SELECT compare('SELECT a.k, sum(a.y), min(c.f) FROM a JOIN c USING (k) GROUP BY CUBE (a.k)', 'on');
+SELECT compare('SELECT a.t, sum(v.n) FROM (VALUES (1, 1e37), (2, 9e37), (3, 9e37)) v(k, n) JOIN a USING (k) GROUP BY ROLLUP (a.t)');
 -- Groups whose equal values may look different: they do or do not.
 SELECT compare('SELECT a.n, count(*) FROM a JOIN b USING (k) GROUP BY a.n');
 SELECT compare('SELECT extract(month FROM b.s), extract(epoch FROM b.s), count(*) FROM a JOIN b USING (k) GROUP BY 1, 2');

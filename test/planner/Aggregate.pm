@@ -239,7 +239,9 @@ sub expression
 		{
 			# Values of one expression are counted, with conditions or without.
 			$self->has('values are counted');
+			delete $self->{counted} if chance(0.2);
 			$self->{counted} //= chance(0.5) ? $function : $self->column(qw(x4 k4 kt kd kv s n kn d ts b kiv kj));
+			return pick('sum', 'avg') . '(DISTINCT ' . $self->column(qw(x2 x4 x8 k4 k8)) . ')' if chance(0.2);
 			my $filter = chance(0.3) ? ' FILTER (WHERE ' . $self->column('k4') . ' > 0)' : '';
 			return pick('count', 'count', 'min') . "(DISTINCT $self->{counted})$filter" if $self->{counted} !~ /[.](kj|b)$/;
 			return "count(DISTINCT $self->{counted})$filter";

@@ -28,6 +28,7 @@ sub draw
 		'fall back'  => 1,
 		filter       => 1,
 		expression   => 3,
+		sets         => 2,
 		raising      => 1);
 	$self->has("subject: $self->{subject}") if $self->{subject};
 	$self->{simple} = chance($self->{subject} ? 0.8 : 0.3);
@@ -101,7 +102,7 @@ sub group_column
 sub draw_groups
 {
 	my ($self) = @_;
-	return () if chance(0.35);
+	return () if chance($self->{subject} eq 'sets' ? 0.05 : 0.35);
 	my %seen;
 	my @groups = grep { defined && !$seen{$_}++ } map { $self->group_column } 1 .. weighted(1 => 6, 2 => 3, 3 => 1);
 	my %tables = map  { /^(\w)\./ ? ($1 => 1) : () } @groups;
@@ -141,6 +142,8 @@ sub draw_targets
 		my $t = pick(@{ $self->{schema}{tables} })->{name};
 		push @aggregates, "(SELECT count(*) FROM $t)";
 	}
+	push @aggregates, 'GROUPING(' . join(', ', sample(between(1, scalar @groups), @groups)) . ')'
+	  if @groups && chance($self->{subject} eq 'sets' ? 0.5 : 0.01);
 	@targets = sample(scalar @targets, @targets) if chance(0.3);
 	pop @targets                                 if @targets && chance(0.1);
 	my @all    = chance(0.8) ? (@targets, @extra, @aggregates) : (@aggregates, @targets, @extra);
@@ -160,9 +163,11 @@ sub grouping
 {
 	my ($self, @groups) = @_;
 	my $list = join ', ', @groups;
-	return $list if chance(0.95);
+	return $list if chance($self->{subject} eq 'sets' ? 0.05 : 0.95);
 	$self->has('grouping sets');
-	return pick("ROLLUP ($list)", "CUBE ($list)", "GROUPING SETS (($list), ())");
+	my ($one, $other) = (pick(@groups), pick(@groups));
+	return pick("ROLLUP ($list)", "CUBE ($list)", "GROUPING SETS (($list), ())", "GROUPING SETS (($one), ($other), ($list))",
+		"GROUPING SETS ((), ($one, $other), ())", "$one, ROLLUP ($list)", "DISTINCT ROLLUP ($list), CUBE ($one)");
 }
 
 sub having

@@ -278,9 +278,6 @@ Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, Ag
     shape->aggref = aggref;
     shape->argument_type = aggref->args ? exprType(as_node(argument_of(shape))) : InvalidOid;
     if (const Refusal refusal = find_function(shape, mode)) return refusal;
-    shape->is_distinct = aggref->aggdistinct && !is_extremum(shape->cell);
-    if (shape->is_distinct && shape->function != AggregateFunction::count)
-        return "a sum, average or variance has DISTINCT";
     if (const Refusal refusal = find_conditions(join, shape)) return refusal;
     return aggref->args ? find_argument(join, shape) : nullptr;
 }
@@ -298,21 +295,30 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     return nullptr;
 }
 
-// Values are told apart as those of groups are, whatever they look like.
-Refusal find_counted(const AggregateShape* aggregate, QueryShape* query) {
+// Finds the group that tells the values of an aggregate with DISTINCT apart, as those of groups are, whatever they look
+// like.
+Refusal find_distinct(AggregateShape* aggregate, QueryShape* query) {
     Expr* const expression = argument_of(aggregate);
-    if (query->counted)
-        return equal(query->counted->expression, expression) ? nullptr : "it counts distinct values of two expressions";
+    const bool is_sum =
+        aggregate->function == AggregateFunction::sum || aggregate->function == AggregateFunction::average;
+    if (!is_sum && aggregate->function != AggregateFunction::count) return "a variance has DISTINCT";
+    if (is_sum && aggregate->cell != CellKind::integer_sum)
+        return "a sum or average of other than integers has DISTINCT";
+    aggregate->distinct = 0;
+    for (const GroupShape* const known : items<const GroupShape>(query->groups)) {
+        if (known->is_distinct && equal(known->expression, expression)) return nullptr;
+        aggregate->distinct++;
+    }
     auto* const group = allocate<GroupShape>();
     if (const Refusal refusal = find_group(query->join, as_node(expression), group)) return refusal;
-    group->is_counted = true;
-    query->counted = group;
+    group->is_distinct = true;
     query->groups = lappend(query->groups, group);
     return nullptr;
 }
 
 struct Uses {
     List* aggregates; // of Aggref*
+    List* groupings;  // of GroupingFunc*
     const List* groups;
     List* columns; // of Var*, which are neither in an aggregate nor a grouping expression
     bool others;   // whether something else than a column is neither in an aggregate nor a grouping expression
@@ -327,10 +333,24 @@ bool collect_uses(Node* node, void* context) {
         uses->aggregates = list_append_unique(uses->aggregates, node);
         return false;
     }
+    if (IsA(node, GroupingFunc)) {
+        uses->groupings = list_append_unique(uses->groupings, node);
+        return false;
+    }
     if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) uses->sub_plans = true;
     if (IsA(node, Var)) uses->columns = list_append_unique(uses->columns, node);
-    if (IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc)) uses->others = true;
+    if (IsA(node, PlaceHolderVar)) uses->others = true;
     return btml_compat_walk(node, collect_uses, context);
+}
+
+// Finds the numbers of the groups that each set has; without sets, all are one.
+List* grouping_sets_of(const QueryShape& query) {
+    List *sets = NIL, *all = NIL;
+    for (int group = 0; group < list_length(query.groups); group++) all = lappend_int(all, group);
+    if (!query.join.root->parse->groupingSets) return list_make1(all);
+    for (const List* const references : items<const List>(query.join.root->parse->groupingSets))
+        sets = lappend(sets, query.groups_of(references));
+    return sets;
 }
 
 // Tells whether the primary key of the column's table is among the groups, each of which then has one value of it.
@@ -349,15 +369,28 @@ bool depends_on_groups(const PlannerInfo* root, const Var* column, const List* g
 
 } // namespace
 
+List* QueryShape::groups_of(const List* references) const {
+    List* numbers = NIL;
+    for (int i = 0; i < list_length(references); i++) {
+        int number = 0;
+        for (const SortGroupClause* const group : items<const SortGroupClause>(join.root->parse->groupClause)) {
+            if (group->tleSortGroupRef == static_cast<Index>(list_nth_int(references, i)))
+                numbers = lappend_int(numbers, number);
+            number++;
+        }
+    }
+    return numbers;
+}
+
 Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query) {
     const PlannerInfo* const root = query->join.root;
     List* const groups = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
-    Uses uses = {NIL, groups, NIL, false, false};
+    Uses uses = {NIL, NIL, groups, NIL, false, false};
     collect_uses(as_node(grouped->reltarget->exprs), &uses);
     collect_uses(having, &uses);
     if (uses.sub_plans) return "a sub-query stands in its target list or in HAVING";
     for (const Var* const column : items<const Var>(uses.columns))
-        uses.others = uses.others || !depends_on_groups(root, column, groups);
+        uses.others = uses.others || root->parse->groupingSets || !depends_on_groups(root, column, groups);
     if (uses.others) return "a column is no grouping column but depends on one";
     List* const all = list_concat_copy(groups, uses.columns);
     for (Node* const expression : items<Node>(all)) {
@@ -365,12 +398,15 @@ Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, Query
         if (const Refusal refusal = find_group(query->join, expression, group)) return refusal;
         query->groups = lappend(query->groups, group);
     }
+    query->grouping_sets = grouping_sets_of(*query);
+    query->groupings = uses.groupings;
     for (Aggref* const aggref : items<Aggref>(uses.aggregates)) {
         auto* const shape = allocate<AggregateShape>();
         if (const Refusal refusal = find_aggregate(query->join, aggref, mode, shape)) return refusal;
         query->aggregates = lappend(query->aggregates, shape);
-        if (shape->is_distinct)
-            if (const Refusal refusal = find_counted(shape, query)) return refusal;
+        shape->distinct = -1;
+        if (aggref->aggdistinct && !is_extremum(shape->cell))
+            if (const Refusal refusal = find_distinct(shape, query)) return refusal;
     }
     return query->aggregates ? nullptr : "it has no aggregates that its result uses";
 }

@@ -6,14 +6,22 @@
 namespace btml::pg::planner {
 
 void FactorizedPlan::write(Writer& writer) const {
-    streamed.write(writer);
+    writer.put_count(joins.size());
+    for (const FactorizedJoin& join : joins) {
+        join.streamed.write(writer);
+        relational::transfer(writer, join);
+    }
     relational::transfer(writer, *this);
 }
 
 // The bytes come from the planner of this backend or of its leader: only their form is checked.
 FactorizedPlan FactorizedPlan::read(Reader& reader) {
     FactorizedPlan plan;
-    plan.streamed = relational::StreamedPlan::read(reader);
+    plan.joins.resize(reader.get_count(1));
+    for (FactorizedJoin& join : plan.joins) {
+        join.streamed = relational::StreamedPlan::read(reader);
+        relational::transfer(reader, join);
+    }
     relational::transfer(reader, plan);
     return plan;
 }

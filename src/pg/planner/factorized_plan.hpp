@@ -40,19 +40,38 @@ struct ColumnReading {
     friend bool operator==(const ColumnReading&, const ColumnReading&) = default;
 };
 
-struct AggregateOutput {
-    AggregateFunction function;
-    relational::CellKind cell;
-    Oid type; // of the argument
-    // Queries of the root, and whether each is subtracted: their sum is that of the argument; its extremum is one
-    // query.
-    std::vector<std::pair<int, bool>> terms;
-    int squares, count; // queries of the root; −1 for none
-    bool is_distinct;   // counts values of the last group, where `count` is not 0
+// A group column of the result, or one whose values an aggregate tells apart. dictionary: −1 for none.
+struct GroupOutput {
+    int dictionary;
+    Oid type;
 
     template <class Self>
     static auto fields(Self& self) {
-        return std::tie(self.function, self.cell, self.type, self.terms, self.squares, self.count, self.is_distinct);
+        return std::tie(self.dictionary, self.type);
+    }
+};
+
+struct AggregateOutput {
+    AggregateFunction function;
+    relational::CellKind cell;
+    Oid type;     // of the argument
+    int distinct; // the group whose values it takes once each; −1: its argument's, of every row
+
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.function, self.cell, self.type, self.distinct);
+    }
+};
+
+// The queries of the root that an aggregate is made of.
+struct AggregateQueries {
+    // Queries, and whether each is subtracted: their sum is that of the argument; its extremum is one query.
+    std::vector<std::pair<int, bool>> terms;
+    int squares, count; // −1 for none
+
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.terms, self.squares, self.count);
     }
 };
 
@@ -67,21 +86,37 @@ struct MeasuredSum {
     }
 };
 
-struct FactorizedPlan {
+// A join that is run, and what the result takes of it: of several joins the sum, in each group that has rows then.
+struct FactorizedJoin {
+    bool is_subtracted = false;
     relational::StreamedPlan streamed;
     std::vector<std::vector<ColumnReading>> readings; // by table and column
-    std::vector<int> scans; // by table: of the plan's scans, the one that it reads; −1 for a bag
-    std::vector<KeyType> dictionaries;
-    std::vector<ColumnReading> groups; // whose positions are those among the groups of the root's message
-    std::vector<AggregateOutput> aggregates;
+    std::vector<int> scans;  // by table: of the plan's scans, the one that it reads; −1 for a bag
+    std::vector<int> groups; // by group of the plan: its position among the groups of the root's message
+    int rows = 0;            // the query of the root that counts them
+    std::vector<AggregateQueries> aggregates;
     std::vector<MeasuredSum> sums;
-    bool counts_distinct = false; // the last group is none of the result's, but has values that are counted
 
     // All but `streamed`.
     template <class Self>
     static auto fields(Self& self) {
-        return std::tie(self.readings, self.scans, self.dictionaries, self.groups, self.aggregates, self.sums,
-                        self.counts_distinct);
+        return std::tie(self.is_subtracted, self.readings, self.scans, self.groups, self.rows, self.aggregates,
+                        self.sums);
+    }
+};
+
+struct FactorizedPlan {
+    std::vector<FactorizedJoin> joins;
+    std::vector<KeyType> dictionaries;
+    std::vector<GroupOutput> groups; // of the result, then those whose values are told apart
+    std::vector<AggregateOutput> aggregates;
+    std::vector<std::vector<int>> grouping_sets; // groups by which the rows of the result are grouped; one set at least
+    std::vector<std::vector<int>> groupings;     // GROUPING(…): the groups that it is about
+
+    // All but `joins`.
+    template <class Self>
+    static auto fields(Self& self) {
+        return std::tie(self.dictionaries, self.groups, self.aggregates, self.grouping_sets, self.groupings);
     }
     void write(Writer& writer) const;
     // Throws corrupt_model unless the bytes have the form that write() gives them. Numbers of columns, dictionaries and
@@ -98,9 +133,9 @@ const char* message_memory_setting();
 // The part of the memory for messages that rows of a scan may take while they wait for other tables with the same rows.
 constexpr double waiting_share = 0.25;
 
-// Holds a plan with what the planner asks to know of it.
+// Holds a join with what the planner asks to know of it.
 struct PlannedJoin {
-    FactorizedPlan plan;
+    FactorizedJoin join;
     std::vector<int> tables;     // of the join's shape, by table of the plan; −1 for a bag
     std::vector<int> scans;      // the tables of the plan whose own scans these are
     std::vector<List*> columns;  // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
@@ -112,8 +147,13 @@ struct PlannedJoin {
     std::string shared_scans;    // which tables are read by the scan of another, for people; empty: none
 };
 
-// Orders the tables into a tree, gives every aggregate its queries, and estimates the cost; groups: about how many the
-// result has. Throws PgError where PostgreSQL raises an error, and Cancelled.
-PlannedJoin plan_join(const QueryShape& query, double groups, RunContext& context);
+struct PlannedQuery {
+    FactorizedPlan plan; // without its joins
+    std::vector<PlannedJoin> joins;
+};
+
+// Orders the tables of each join into a tree, gives every aggregate its queries, and estimates the cost; groups: about
+// how many the result has. Throws PgError where PostgreSQL raises an error, and Cancelled.
+PlannedQuery plan_query(const QueryShape& query, double groups, RunContext& context);
 
 } // namespace btml::pg::planner

@@ -55,15 +55,6 @@ Const* stored(const FactorizedPlan& plan, RunContext& context) {
     return pg_call([=] { return makeConst(BYTEAOID, -1, InvalidOid, -1, bytes_datum(bytes, BYTEAOID), false, false); });
 }
 
-List* table_names(const QueryShape& query, const PlannedJoin& planned) {
-    return pg_call([&] {
-        List* names = NIL;
-        for (int table : planned.tables)
-            if (table >= 0) names = lappend(names, makeString(pstrdup(query.join.tables[table].name)));
-        return names;
-    });
-}
-
 // Makes of columns the positions that they have in a list.
 Node* at_positions(Node* node, void* columns) {
     if (!node) return nullptr;
@@ -90,27 +81,31 @@ List* over_rows(const List* expressions, List* columns) {
     return list;
 }
 
+// Appends what a planned join has.
+void add_parts(const QueryShape& query, const PlannedJoin& planned, PathParts* parts) {
+    for (int table : planned.tables)
+        if (table >= 0) parts->names = lappend(parts->names, makeString(pstrdup(query.join.tables[table].name)));
+    for (int place : planned.scans) {
+        parts->tables = lappend_int(parts->tables, planned.tables[place]);
+        parts->columns = lappend(parts->columns, planned.columns[place]);
+        parts->computed = lappend(parts->computed, over_rows(planned.computed[place], planned.columns[place]));
+    }
+}
+
 void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
     guarded_call([&] {
         BackendContext context;
-        const PlannedJoin planned = plan_join(query, groups, context);
-        *parts = {stored(planned.plan, context),
-                  pg_call([&] { return pstrdup(planned.description.c_str()); }),
-                  pg_call([&] { return pstrdup(planned.shared_scans.c_str()); }),
-                  planned.cost,
-                  planned.memory,
-                  planned.width,
-                  table_names(query, planned),
-                  NIL,
-                  NIL,
-                  NIL};
-        pg_call([&] {
-            for (int place : planned.scans) {
-                parts->tables = lappend_int(parts->tables, planned.tables[place]);
-                parts->columns = lappend(parts->columns, planned.columns[place]);
-                parts->computed = lappend(parts->computed, over_rows(planned.computed[place], planned.columns[place]));
-            }
-        });
+        PlannedQuery planned = plan_query(query, groups, context);
+        for (PlannedJoin& join : planned.joins) planned.plan.joins.push_back(std::move(join.join));
+        parts->plan = stored(planned.plan, context);
+        for (const PlannedJoin& join : planned.joins) {
+            parts->cost += join.cost;
+            parts->memory = std::max(parts->memory, join.memory);
+            parts->width = std::max(parts->width, join.width);
+            parts->description = pg_call([&] { return pstrdup(join.description.c_str()); });
+            parts->shared_scans = pg_call([&] { return pstrdup(join.shared_scans.c_str()); });
+            pg_call([&] { add_parts(query, join, parts); });
+        }
     });
 }
 
@@ -139,35 +134,51 @@ Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns)
 List* scan_target_list(const QueryShape& query) {
     List* list = NIL;
     for (const GroupShape* const group : items<const GroupShape>(query.groups))
-        if (!group->is_counted)
+        if (!group->is_distinct)
             list = lappend(list, makeTargetEntry(copy_of(group->expression), list_length(list) + 1, nullptr, false));
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
         list = lappend(list, makeTargetEntry(reinterpret_cast<Expr*>(copy_of(aggregate->aggref)), list_length(list) + 1,
                                              nullptr, false));
+    for (GroupingFunc* const grouping : items<GroupingFunc>(query.groupings))
+        list = lappend(
+            list, makeTargetEntry(reinterpret_cast<Expr*>(copy_of(grouping)), list_length(list) + 1, nullptr, false));
     return list;
 }
 
+bool is_aggregate(const Path* path) {
+    return IsA(path, AggPath) || IsA(path, GroupingSetsPath);
+}
+
 // tuple_fraction: as in PlannerInfo, rows that will be asked for from 1 on, below a part of them; 0: all.
-const AggPath* cheapest_aggregate(const RelOptInfo* grouped, double tuple_fraction) {
+const Path* cheapest_aggregate(const RelOptInfo* grouped, double tuple_fraction) {
     Path* best = nullptr;
     for (Path* const path : items<Path>(grouped->pathlist)) {
-        if (!IsA(path, AggPath) || path->param_info) continue;
+        if (!is_aggregate(path) || path->param_info) continue;
         const double fraction = tuple_fraction >= 1 ? tuple_fraction / path->rows : tuple_fraction;
         if (!best || compare_fractional_path_costs(path, best, fraction) < 0) best = path;
     }
-    return reinterpret_cast<const AggPath*>(best);
+    return best;
 }
 
 // The ordinary plan, which gives what our node would: grouping columns and aggregates, before HAVING. It is a copy of
 // its own, since the planner frees paths that are dominated and gives those that are not other targets.
-Path* ordinary_path(const AggPath* best, const List* scan_targets) {
-    auto* const path = makeNode(AggPath);
-    memcpy(path, best, sizeof(AggPath));
-    path->qual = NIL;
-    path->path.pathtarget = create_empty_pathtarget();
+Path* ordinary_path(const Path* best, const List* scan_targets) {
+    Path* path = nullptr;
+    if (IsA(best, AggPath)) {
+        auto* const copy = makeNode(AggPath);
+        memcpy(copy, best, sizeof(AggPath));
+        copy->qual = NIL;
+        path = &copy->path;
+    } else {
+        auto* const copy = makeNode(GroupingSetsPath);
+        memcpy(copy, best, sizeof(GroupingSetsPath));
+        copy->qual = NIL;
+        path = &copy->path;
+    }
+    path->pathtarget = create_empty_pathtarget();
     for (const TargetEntry* const entry : items<const TargetEntry>(scan_targets))
-        add_column_to_pathtarget(path->path.pathtarget, copy_of(entry->expr), 0);
-    return &path->path;
+        add_column_to_pathtarget(path->pathtarget, copy_of(entry->expr), 0);
+    return path;
 }
 
 // What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
@@ -233,14 +244,14 @@ double min_cost(const JoinShape& join) {
 void drop_aggregates(RelOptInfo* grouped) {
     List* others = NIL;
     for (Path* const path : items<Path>(grouped->pathlist))
-        if (!IsA(path, AggPath)) others = lappend(others, path);
+        if (!is_aggregate(path)) others = lappend(others, path);
     grouped->pathlist = others;
 }
 
 // Returns what the ordinary plan costs. Where a part of its rows is wanted that is PostgreSQL's own estimate, since a
 // sorted plan may give them early.
-double ordinary_cost(const JoinShape& join, const AggPath* best) {
-    return join.root->tuple_fraction > 0 ? best->path.total_cost : skewed_cost(join, &best->path);
+double ordinary_cost(const JoinShape& join, const Path* best) {
+    return join.root->tuple_fraction > 0 ? best->total_cost : skewed_cost(join, best);
 }
 
 // An ordinary plan that is thought cheaper, by no more than this, is begun first.
@@ -256,25 +267,28 @@ bool has_foreign_tables(const PlannerInfo* root) {
 }
 
 // Returns how many rows the ordinary plan may find in about the time that ours takes; 0 where it cannot be given up.
-double max_rows_of(const PlannerInfo* root, const AggPath* ordinary, double our_cost) {
+double max_rows_of(const PlannerInfo* root, const Path* ordinary, double our_cost) {
     constexpr double min_rows = 100, tuples_a_row = 3; // the processor's cost of a row that a plan finds
     return can_be_given_up(ordinary) && !has_foreign_tables(root)
                ? std::max(min_rows, our_cost / (tuples_a_row * cpu_tuple_cost))
                : 0;
 }
 
-// Returns how many groups the node has before HAVING, and before those that tell counted values apart are merged.
-double groups_of(const QueryShape& query, const AggPath* best, double join_rows) {
+// Returns how many groups the node has before HAVING, and before they are merged.
+double groups_of(const QueryShape& query, const Path* best, double join_rows) {
     List* expressions = NIL;
-    if (!query.counted) return std::max(1.0, best->numGroups);
-    for (const GroupShape* const group : items<const GroupShape>(query.groups))
+    bool are_merged = !IsA(best, AggPath);
+    for (const GroupShape* const group : items<const GroupShape>(query.groups)) {
+        are_merged = are_merged || group->is_distinct;
         expressions = lappend(expressions, group->expression);
-    return estimate_num_groups(query.join.root, expressions, join_rows, nullptr, nullptr);
+    }
+    if (!are_merged) return std::max(1.0, as<AggPath>(best)->numGroups);
+    return expressions ? estimate_num_groups(query.join.root, expressions, join_rows, nullptr, nullptr) : 1;
 }
 
 Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
                      List* having, double* max_rows) {
-    const AggPath* const best = cheapest_aggregate(grouped, root->tuple_fraction);
+    const Path* const best = cheapest_aggregate(grouped, root->tuple_fraction);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     const bool forced = force_factorize_aggregates();
     const double least = min_cost(query.join), ordinary = ordinary_cost(query.join, best);
@@ -295,7 +309,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
         path->custom_paths = lappend(path->custom_paths, scan);
     }
     Assert(cost >= least * (1 - 1e-9));
-    const double total = cost + best->path.rows * cpu_tuple_cost;
+    const double total = cost + best->rows * cpu_tuple_cost;
     const bool is_cheaper = forced || total < ordinary;
     *max_rows = is_cheaper ? 0 : max_rows_of(root, best, total);
     if (!is_cheaper && (*max_rows == 0 || total >= ordinary * max_advantage))
@@ -305,15 +319,15 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     path->path.pathtype = T_CustomScan;
     path->path.parent = grouped;
     path->path.pathtarget = grouped->reltarget;
-    path->path.rows = best->path.rows;
-    path->path.startup_cost = forced ? 0 : is_cheaper ? cost : best->path.startup_cost;
-    path->path.total_cost = forced ? 0 : is_cheaper ? total : best->path.total_cost;
+    path->path.rows = best->rows;
+    path->path.startup_cost = forced ? 0 : is_cheaper ? cost : best->startup_cost;
+    path->path.total_cost = forced ? 0 : is_cheaper ? total : best->total_cost;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     path->custom_private = list_make5(targets, having, parts.plan, descriptions(parts, input->rows), parts.names);
     path->custom_private = lappend(path->custom_private, parts.computed);
     path->custom_private = lappend(path->custom_private, makeFloat(psprintf("%.0f", *max_rows)));
     path->methods = &path_methods;
-    if (!forced && path->path.total_cost >= best->path.total_cost) drop_aggregates(grouped);
+    if (!forced && path->path.total_cost >= best->total_cost) drop_aggregates(grouped);
     add_path(grouped, &path->path);
     return nullptr;
 }

@@ -6,18 +6,14 @@ namespace btml::pg::planner {
 
 // The table from which the group's value can be read when `root` is the root: the root itself where it has the column
 // or an attribute that must equal it, and so looks the same.
-int JoinPlanner::group_table(const GroupShape& group, int root) const {
-    if (group.table == root || group.type.kind == KeyKind::generic ||
-        join_.tables[group.table].join != StreamedJoin::inner)
-        return group.table;
-    for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
-        if (same_expression(key->expression, group.expression) && join_.key(root, key->attribute)) return root;
-    return group.table;
+int JoinPlanner::group_table(int group, int root) const {
+    const int attribute = dictionaries_.attribute_of(group), own = items<const GroupShape>(query_.groups)[group]->table;
+    return attribute >= 0 && join_.key(own, attribute) && join_.key(root, attribute) ? root : own;
 }
 
 bool JoinPlanner::covers(int table) const {
-    for (const GroupShape* const group : items<const GroupShape>(query_.groups))
-        if (group_table(*group, table) != table) return false;
+    for (int group = 0; group < list_length(query_.groups); group++)
+        if (group_table(group, table) != table) return false;
     return true;
 }
 
@@ -120,9 +116,8 @@ void JoinPlanner::find_tree() {
     place(root);
     planned_.columns.assign(nodes, NIL);
     planned_.computed.assign(nodes, NIL);
-    planned_.plan.readings.resize(nodes);
-    planned_.plan.streamed.tables.resize(nodes);
-    attribute_dictionaries_.assign(list_length(join_.attributes), -1);
+    planned_.join.readings.resize(nodes);
+    planned_.join.streamed.tables.resize(nodes);
     carried_.resize(nodes);
     own_groups_.resize(nodes);
 }
@@ -130,7 +125,7 @@ void JoinPlanner::find_tree() {
 void JoinPlanner::add_bag(int place) {
     const auto& attributes = bag(place);
     table(place).columns.assign(attributes.size(), StreamedType::integer);
-    planned_.plan.streamed.bags.push_back({place, attributes});
+    planned_.join.streamed.bags.push_back({place, attributes});
 }
 
 void JoinPlanner::add_table(int place) {
@@ -163,7 +158,7 @@ std::vector<int> JoinPlanner::tables_of(const std::vector<int>& bag) const {
 }
 
 void JoinPlanner::read_by_bags() {
-    auto& attributes = planned_.plan.streamed.attributes;
+    auto& attributes = planned_.join.streamed.attributes;
     attributes.resize(planned_.tables.size());
     std::vector<int> readers;
     for (const auto& bag : bags_)
@@ -182,42 +177,32 @@ void JoinPlanner::add_tables() {
     for (size_t place = 0; place < planned_.tables.size(); place++)
         if (is_bag(static_cast<int>(place))) add_bag(static_cast<int>(place));
     for (size_t place = 0; place < planned_.tables.size(); place++) add_table(static_cast<int>(place));
-    for (StreamedTable& each : planned_.plan.streamed.tables) each.queries[0].children.assign(each.children.size(), 0);
+    for (StreamedTable& each : planned_.join.streamed.tables) each.queries[0].children.assign(each.children.size(), 0);
     if (!bags_.empty()) read_by_bags();
 }
 
-void JoinPlanner::add_group(const GroupShape& group, int number) {
-    const int root_table = planned_.tables[root()], from = group_table(group, root_table), place = places_[from];
-    int dictionary = -1, column = -1;
-    if (from == group.table) {
-        dictionary = needs_dictionary(group.type) ? this->dictionary(group.type) : -1;
-        const Reading reading = dictionary < 0                                             ? Reading::integer
-                                : group.type.kind == KeyKind::generic && !group.is_counted ? Reading::form
-                                                                                           : Reading::dictionary;
-        column = add_column(place, group.expression, reading, dictionary);
-    } else
-        for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
-            if (same_expression(key->expression, group.expression) && join_.key(from, key->attribute)) {
-                dictionary = attribute_dictionary(key->attribute);
-                column = key_column(place, key->attribute);
-                break;
-            }
-    table(place).groups.push_back(column);
+void JoinPlanner::add_group(int number) {
+    const GroupShape& group = *items<const GroupShape>(query_.groups)[number];
+    const int from = group_table(number, planned_.tables[root()]), place = places_[from];
+    const int dictionary = dictionaries_.of_group(number);
+    const Reading reading = dictionary < 0                                              ? Reading::integer
+                            : group.type.kind == KeyKind::generic && !group.is_distinct ? Reading::form
+                                                                                        : Reading::dictionary;
+    table(place).groups.push_back(from == group.table ? add_column(place, group.expression, reading, dictionary)
+                                                      : key_column(place, dictionaries_.attribute_of(number)));
     own_groups_[place].push_back(number);
-    planned_.plan.groups.push_back(
-        {dictionary < 0 ? Reading::integer : Reading::dictionary, 0, dictionary, base_type(group.expression)});
 }
 
 void JoinPlanner::add_groups() {
-    int number = 0;
-    for (const GroupShape* const group : items<const GroupShape>(query_.groups)) add_group(*group, number++);
+    for (int group = 0; group < list_length(query_.groups); group++) add_group(group);
     for (size_t place = 0; place < planned_.tables.size(); place++) {
         carried_[place] = own_groups_[place];
         for (const StreamedChild& child : table(static_cast<int>(place)).children)
             carried_[place].insert(carried_[place].end(), carried_[child.table].begin(), carried_[child.table].end());
     }
+    planned_.join.groups.resize(list_length(query_.groups));
     for (size_t i = 0; i < carried_[root()].size(); i++)
-        planned_.plan.groups[carried_[root()][i]].position = static_cast<int>(i);
+        planned_.join.groups[carried_[root()][i]] = static_cast<int>(i);
 }
 
 PlannedJoin JoinPlanner::plan() {
@@ -226,15 +211,38 @@ PlannedJoin JoinPlanner::plan() {
     add_groups();
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query_.aggregates))
         add_aggregate(*aggregate);
-    planned_.plan.counts_distinct = query_.counted != nullptr;
     estimate();
     share_scans();
     planned_.description = describe(root());
     return std::move(planned_);
 }
 
-PlannedJoin plan_join(const QueryShape& query, double groups, RunContext& context) {
-    return JoinPlanner(query, groups, context).plan();
+static std::vector<int> numbers_of(const List* list) {
+    std::vector<int> numbers;
+    for (int i = 0; i < list_length(list); i++) numbers.push_back(list_nth_int(list, i));
+    return numbers;
+}
+
+// The rows of the result, beside the joins that they are made from.
+static void add_outputs(const QueryShape& query, PlannedDictionaries& dictionaries, FactorizedPlan& plan) {
+    for (const GroupShape* const group : items<const GroupShape>(query.groups))
+        plan.groups.push_back(
+            {dictionaries.of_group(static_cast<int>(plan.groups.size())), base_type(group->expression)});
+    for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
+        plan.aggregates.push_back(
+            {aggregate->function, aggregate->cell, aggregate->argument_type, aggregate->distinct});
+    for (const List* const set : items<const List>(query.grouping_sets)) plan.grouping_sets.push_back(numbers_of(set));
+    for (const GroupingFunc* const grouping : items<const GroupingFunc>(query.groupings))
+        plan.groupings.push_back(numbers_of(pg_call([=, &query] { return query.groups_of(grouping->refs); })));
+    plan.dictionaries = dictionaries.types();
+}
+
+PlannedQuery plan_query(const QueryShape& query, double groups, RunContext& context) {
+    PlannedQuery planned;
+    PlannedDictionaries dictionaries(query);
+    planned.joins.push_back(JoinPlanner(query, groups, dictionaries, context).plan());
+    add_outputs(query, dictionaries, planned.plan);
+    return planned;
 }
 
 } // namespace btml::pg::planner

@@ -17,16 +17,37 @@ using relational::StreamedType;
 // An aggregate's question, by table of the plan: what it multiplies, and what must hold. Kinds and children follow.
 using Question = std::vector<relational::StreamedQuery>;
 
+// The dictionaries of a plan, which all its joins number values by.
+class PlannedDictionaries {
+  public:
+    explicit PlannedDictionaries(const QueryShape& query);
+
+    // Both return −1 where values are told apart without a dictionary.
+    int of_attribute(int number);
+    int of_group(int number);
+    // Returns the attribute of whose columns the group's is one, so that the values that the two read look the same; −1
+    // for none.
+    int attribute_of(int group) const;
+    const std::vector<KeyType>& types() const { return types_; }
+
+  private:
+    int add(const KeyType& type, int& known);
+
+    const QueryShape& query_;
+    std::vector<KeyType> types_;
+    std::vector<int> of_attributes_, of_groups_; // −1: none yet
+};
+
 class JoinPlanner {
   public:
-    JoinPlanner(const QueryShape& query, double groups, RunContext& context)
-        : query_(query), join_(query.join), groups_(groups), context_(context) {}
+    JoinPlanner(const QueryShape& query, double groups, PlannedDictionaries& dictionaries, RunContext& context)
+        : query_(query), join_(query.join), groups_(groups), dictionaries_(dictionaries), context_(context) {}
 
     PlannedJoin plan();
 
   private:
     int find_root() const;
-    int group_table(const GroupShape& group, int root) const;
+    int group_table(int group, int root) const;
     bool covers(int table) const;
     void find_tree();
     void find_inner_tree(int root);
@@ -42,7 +63,7 @@ class JoinPlanner {
     void read_by_bags();
     double estimate_bag(int place) const;
     void add_groups();
-    void add_group(const GroupShape& group, int number);
+    void add_group(int number);
     void add_aggregate(const AggregateShape& aggregate);
     void add_bound(Oid type, const List* terms);
     Question count_of(const AggregateShape& aggregate);
@@ -68,9 +89,9 @@ class JoinPlanner {
 
     const std::vector<int>& bag(int place) const { return bags_[node_at_[place] - join_.table_count]; }
     bool is_bag(int place) const { return planned_.tables[place] < 0; }
-    int root() const { return planned_.plan.streamed.root(); }
-    StreamedTable& table(int place) { return planned_.plan.streamed.tables[place]; }
-    const StreamedTable& table(int place) const { return planned_.plan.streamed.tables[place]; }
+    int root() const { return planned_.join.streamed.root(); }
+    StreamedTable& table(int place) { return planned_.join.streamed.tables[place]; }
+    const StreamedTable& table(int place) const { return planned_.join.streamed.tables[place]; }
     const Attribute* attribute(int number) const { return items<const Attribute>(join_.attributes)[number]; }
     int key_column(int place, int attribute);
     int add_column(int place, const ColumnReading& column);
@@ -82,12 +103,11 @@ class JoinPlanner {
     int add_factor_column(int place, const Factor& factor, bool value_matters);
     int add_value_column(int place, const Factor& factor, CellKind cell);
     int place_of(const Factor& factor) const { return factor.table < 0 ? root() : places_[factor.table]; }
-    int dictionary(const KeyType& type);
-    int attribute_dictionary(int attribute);
 
     const QueryShape& query_;
     const JoinShape& join_;
     const double groups_;
+    PlannedDictionaries& dictionaries_;
     RunContext& context_;
     PlannedJoin planned_;
     std::vector<relational::JoinTree::Node> nodes_; // the query's tables, then bags
@@ -95,7 +115,6 @@ class JoinPlanner {
     std::vector<double> bag_bounds_;                // on their rows
     std::vector<int> node_at_;                      // by place in the plan
     std::vector<int> places_;                       // by node: its place in the plan
-    std::vector<int> attribute_dictionaries_;       // −1: none yet
     std::vector<std::vector<int>> carried_;         // by place: numbers of the query's groups in its message, in order
     std::vector<std::vector<int>> own_groups_;      // by place
 };

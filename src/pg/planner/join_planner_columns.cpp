@@ -30,21 +30,41 @@ StreamedType streamed_type(Reading reading) {
 
 } // namespace
 
-int JoinPlanner::dictionary(const KeyType& type) {
-    planned_.plan.dictionaries.push_back(type);
-    return static_cast<int>(planned_.plan.dictionaries.size()) - 1;
-}
+PlannedDictionaries::PlannedDictionaries(const QueryShape& query)
+    : query_(query),
+      of_attributes_(list_length(query.join.attributes), -1),
+      of_groups_(list_length(query.groups), -1) {}
 
-int JoinPlanner::attribute_dictionary(int number) {
-    const KeyType& type = attribute(number)->type;
-    if (!needs_dictionary(type)) return -1;
-    int& known = attribute_dictionaries_[number];
-    if (known < 0) known = dictionary(type);
+int PlannedDictionaries::add(const KeyType& type, int& known) {
+    if (known < 0 && needs_dictionary(type)) {
+        known = static_cast<int>(types_.size());
+        types_.push_back(type);
+    }
     return known;
 }
 
+int PlannedDictionaries::of_attribute(int number) {
+    return add(items<const Attribute>(query_.join.attributes)[number]->type, of_attributes_[number]);
+}
+
+int PlannedDictionaries::of_group(int number) {
+    const int attribute = attribute_of(number);
+    return attribute >= 0 ? of_attribute(attribute)
+                          : add(items<const GroupShape>(query_.groups)[number]->type, of_groups_[number]);
+}
+
+int PlannedDictionaries::attribute_of(int group) const {
+    const GroupShape& shape = *items<const GroupShape>(query_.groups)[group];
+    if (shape.type.kind == KeyKind::generic || query_.join.tables[shape.table].join != StreamedJoin::inner) return -1;
+    for (const TableKey* const key : items<const TableKey>(query_.join.tables[shape.table].keys))
+        if (!items<const Attribute>(query_.join.attributes)[key->attribute]->is_private &&
+            same_expression(key->expression, shape.expression))
+            return key->attribute;
+    return -1;
+}
+
 int JoinPlanner::add_column(int place, const ColumnReading& column) {
-    auto& readings = planned_.plan.readings[place];
+    auto& readings = planned_.join.readings[place];
     const auto known = static_cast<int>(readings.size());
     const int number = place_in(readings, column);
     if (number < known) return number;
@@ -102,7 +122,7 @@ int JoinPlanner::key_column(int place, int number) {
         const auto& attributes = bag(place);
         return static_cast<int>(std::find(attributes.begin(), attributes.end(), number) - attributes.begin());
     }
-    const int dictionary = attribute_dictionary(number);
+    const int dictionary = dictionaries_.of_attribute(number);
     return add_column(place, join_.key(planned_.tables[place], number)->expression,
                       dictionary < 0 ? Reading::integer : Reading::dictionary, dictionary);
 }

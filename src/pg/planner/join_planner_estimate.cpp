@@ -32,7 +32,7 @@ double JoinPlanner::estimate_bag(int place) const {
 double JoinPlanner::estimate_bag_message(int place) const {
     constexpr double part = 1.0 / 16;
     const double rows = estimate_bag(place);
-    if (BagOrder(planned_.plan.streamed).is_nested(place)) return rows * part;
+    if (BagOrder(planned_.join.streamed).is_nested(place)) return rows * part;
     const int parent = nodes_[node_at_[place]].parent;
     const bool of_table = parent >= 0 && parent < join_.table_count && carried_[place].empty();
     return of_table ? std::min(rows, rows_of(parent)) : rows;
@@ -97,7 +97,7 @@ static double cost_of(List* expressions) {
 double JoinPlanner::estimate_dictionary(int number) const {
     double bytes = 0;
     for (size_t place = 0; place < planned_.tables.size(); place++)
-        for (const ColumnReading& column : planned_.plan.readings[place]) {
+        for (const ColumnReading& column : planned_.join.readings[place]) {
             if (column.dictionary != number) continue;
             Expr* const expression = expression_at(static_cast<int>(place), column.position);
             const double values = estimate_distinct({expression}, join_.tables[planned_.tables[place]].relation->rows);
@@ -110,8 +110,8 @@ double JoinPlanner::estimate_dictionary(int number) const {
 double JoinPlanner::estimate_bag_keys() const {
     double bytes = 0;
     std::vector<double> distinct(list_length(join_.attributes), 0.0);
-    for (size_t place = 0; place < planned_.plan.streamed.attributes.size(); place++) {
-        const auto& read = planned_.plan.streamed.attributes[place];
+    for (size_t place = 0; place < planned_.join.streamed.attributes.size(); place++) {
+        const auto& read = planned_.join.streamed.attributes[place];
         if (read.empty()) continue;
         const int t = planned_.tables[place];
         const double rows = join_.tables[t].relation->rows;
@@ -151,10 +151,10 @@ void JoinPlanner::estimate() {
         planned_.cost += rows * matches_of_row(place) * cpu_operator_cost * (1 + sums);
         planned_.cost += rows * cost_of(planned_.computed[place]);
         const double keys = place == root() ? groups_ : estimate_keys(place);
-        planned_.memory += Message::max_bytes(MessageLayout(planned_.plan.streamed, place).words, keys, rows);
+        planned_.memory += Message::max_bytes(MessageLayout(planned_.join.streamed, place).words, keys, rows);
         if (table(place).held) planned_.memory += rows * static_cast<double>(RowBatch::row_bytes(table(place).columns));
     }
-    for (size_t i = 0; i < planned_.plan.dictionaries.size(); i++)
+    for (size_t i = 0; i < dictionaries_.types().size(); i++)
         planned_.memory += estimate_dictionary(static_cast<int>(i));
     planned_.memory += estimate_bag_keys();
     planned_.cost += groups_ * cpu_tuple_cost;

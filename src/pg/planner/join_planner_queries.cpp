@@ -31,7 +31,7 @@ void JoinPlanner::add_bound(Oid type, const List* terms) {
             product.emplace_back(place, place_in(table(place).measured, add_factor_column(place, *factor, true)));
         }
     }
-    planned_.plan.sums.push_back(sum);
+    planned_.join.sums.push_back(sum);
 }
 
 // Asks for the sum of a term, in rows where the others have values, too.
@@ -50,7 +50,7 @@ Question JoinPlanner::extremum_of(const AggregateShape& aggregate, const Questio
     for (const Term* const term : items<const Term>(aggregate.terms))
         for (const Factor* const factor : items<const Factor>(term->factors)) {
             const int place = place_of(*factor), column = add_value_column(place, *factor, aggregate.cell);
-            const Oid type = planned_.plan.readings[place][column].type;
+            const Oid type = planned_.join.readings[place][column].type;
             const Oid widest = table(place).columns[column] == StreamedType::integer ? INT8OID : type;
             extremum[place].factors.push_back(
                 term->negative ? add_column(place, {Reading::derived, -1, -1, widest, {Operation::negate, column, -1}})
@@ -81,8 +81,7 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
     for (const Bound* const bound : items<const Bound>(aggregate.bounds)) add_bound(bound->type, bound->terms);
     // Floats are measured whether they are multiplied or not.
     if (aggregate.cell == CellKind::number_sum) add_bound(FLOAT8OID, aggregate.terms);
-    AggregateOutput output{aggregate.function,   aggregate.cell, aggregate.argument_type, {}, -1, -1,
-                           aggregate.is_distinct};
+    AggregateQueries output{{}, -1, -1};
     if (is_extremum(aggregate.cell))
         output.terms.push_back({ask(extremum_of(aggregate, count), aggregate.cell, root()), false});
     else {
@@ -99,7 +98,7 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
         }
         output.squares = ask(squares, aggregate.cell, root());
     }
-    planned_.plan.aggregates.push_back(output);
+    planned_.join.aggregates.push_back(output);
 }
 
 } // namespace btml::pg::planner

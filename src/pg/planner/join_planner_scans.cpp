@@ -83,7 +83,7 @@ int JoinPlanner::scan_owner(int place, const std::vector<int>& owners) const {
 
 // Has the scan of `owner` give what the table at `place` reads, as `owners` has it by then, unless too much would wait.
 bool JoinPlanner::read_from(int owner, int place, const std::vector<int>& owners) {
-    const auto readings = planned_.plan.readings[place];
+    const auto readings = planned_.join.readings[place];
     List* const columns = pg_call([&, this] { return list_copy(planned_.columns[owner]); });
     List* const computed = pg_call([&, this] { return list_copy(planned_.computed[owner]); });
     const auto relid = [&](int of) { return join_.tables[planned_.tables[of]].relation->relid; };
@@ -95,13 +95,13 @@ bool JoinPlanner::read_from(int owner, int place, const std::vector<int>& owners
         of_columns.push_back(position_in_owner(expression));
     for (Expr* const expression : items<Expr>(planned_.computed[place]))
         of_computed.push_back(position_in_owner(expression));
-    for (ColumnReading& reading : planned_.plan.readings[place])
+    for (ColumnReading& reading : planned_.join.readings[place])
         if (reading.position >= computed_from)
             reading.position = of_computed[reading.position - computed_from];
         else if (reading.position >= 0)
             reading.position = of_columns[reading.position];
     if (waiting_bytes(owners) <= waiting_share * message_memory()) return true;
-    planned_.plan.readings[place] = readings;
+    planned_.join.readings[place] = readings;
     planned_.columns[owner] = columns;
     planned_.computed[owner] = computed;
     return false;
@@ -115,7 +115,7 @@ double JoinPlanner::waiting_bytes(const std::vector<int>& owners) const {
     for (size_t place = 0; place < owners.size(); place++) {
         const int owner = owners[place];
         if (owner < 0 || kept.try_emplace(owner).second) continue;
-        const auto& readings = planned_.plan.readings[place];
+        const auto& readings = planned_.join.readings[place];
         for (size_t i = 0; i < readings.size(); i++) {
             const std::pair column(owner, readings[i]);
             if (readings[i].reading == Reading::derived || std::find(known.begin(), known.end(), column) != known.end())
@@ -135,7 +135,7 @@ double JoinPlanner::waiting_bytes(const std::vector<int>& owners) const {
 // theirs from them. Rows wait in memory for tables that are read later, in a part of it: where they turn out to be
 // too many the scan is repeated, so that nothing fails for it.
 void JoinPlanner::share_scans() {
-    auto& scans = planned_.plan.scans;
+    auto& scans = planned_.join.scans;
     scans.assign(planned_.tables.size(), -1);
     std::vector<int> places, owners, owner_of(planned_.tables.size(), -1);
     for (size_t place = 0; place < planned_.tables.size(); place++)
@@ -161,7 +161,7 @@ void JoinPlanner::share_scans() {
 
 void JoinPlanner::describe_scan(int owner) {
     const auto name = [&](int place) { return std::string(join_.tables[planned_.tables[place]].name); };
-    const auto& scans = planned_.plan.scans;
+    const auto& scans = planned_.join.scans;
     std::string others;
     for (size_t place = 0; place < scans.size(); place++)
         if (scans[place] == scans[owner] && static_cast<int>(place) != owner)

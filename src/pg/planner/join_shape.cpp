@@ -45,7 +45,6 @@ Refusal refuse_features(const PlannerInfo* root) {
     const Query* const query = root->parse;
     if (query->commandType != CMD_SELECT) return "it is no SELECT";
     if (!query->hasAggs) return "it has no aggregates that its result uses";
-    if (query->groupingSets) return "it has grouping sets";
     if (query->hasTargetSRFs) return "its target list has a set-returning function";
     if (locks_rows(root)) return "it locks rows";
     if (has_alternatives_below(root)) return "a sub-query in FROM has an EXISTS that may be hashed or not";

@@ -53,57 +53,107 @@ StreamedCell added(StreamedCell a, StreamedCell b) {
     return sum;
 }
 
-MergedGroups::MergedGroups(const StreamedAggregate& result, std::vector<int> columns, RunContext& context)
-    : result_(result),
-      columns_(std::move(columns)),
+MergedGroups::MergedGroups(std::span<const JoinResult> results, std::vector<int> groups, RunContext& context)
+    : results_(results),
+      groups_(std::move(groups)),
+      is_plain_(results.size() == 1 && groups_.size() == results[0].groups.size()),
       first_(context.memory(), "groups"),
-      next_(context.memory(), "groups", result.groups(), none) {
+      next_(context.memory(), "groups"),
+      merged_(context.memory(), "groups") {
+    if (is_plain_) return;
+    merge(context);
+    if (groups_.empty() && first_.size() == 0) first_.push_back(none);
+    if (results_.size() > 1 && !groups_.empty()) drop_empty(context);
+}
+
+void MergedGroups::merge(RunContext& context) {
+    uint64_t all = 0;
+    for (const JoinResult& result : results_) {
+        begins_.push_back(all);
+        all += result.aggregate->groups();
+    }
+    if (all >= none) throw CannotDecide{"more than 4 billion groups"};
+    next_ = Buffer<uint32_t>(context.memory(), "groups", all, none);
+    merged_ = Buffer<uint32_t>(context.memory(), "groups", all);
     HashIndex index(context.memory(), "groups");
     Buffer<uint32_t> last(context.memory(), "groups");
-    const auto same = [&](uint32_t a, uint32_t b) {
-        for (const int c : columns_)
-            if (result_.group_is_null(a, c) != result_.group_is_null(b, c) ||
-                result_.group_value(a, c) != result_.group_value(b, c))
+    const auto same = [&](uint32_t merged, size_t i, uint64_t group) {
+        const auto [of, first] = this->first(merged);
+        for (const int g : groups_)
+            if (is_null_in(of, first, g) != is_null_in(i, group, g) || value_in(of, first, g) != value_in(i, group, g))
                 return false;
         return true;
     };
-    context.for_each(result.groups(), 10, [&](uint64_t at) {
-        const auto group = static_cast<uint32_t>(at), next = static_cast<uint32_t>(first_.size());
+    context.for_each(all, 10, [&](uint64_t number) {
+        const auto at = static_cast<uint32_t>(number), next = static_cast<uint32_t>(first_.size());
+        const size_t i = join_of(at);
+        const uint64_t group = at - begins_[i];
         uint64_t hash = 0;
-        for (const int c : columns_)
-            hash = mix64(hash + static_cast<uint64_t>(result_.group_value(group, c)) + result_.group_is_null(group, c));
-        const uint32_t merged =
-            index.find_or_add(HashIndex::hash(hash), next, [&](uint32_t other) { return same(first_[other], group); });
-        if (merged == next) {
-            first_.push_back(group);
-            last.push_back(group);
+        for (const int g : groups_)
+            hash = mix64(hash + static_cast<uint64_t>(value_in(i, group, g)) + is_null_in(i, group, g));
+        merged_[at] =
+            index.find_or_add(HashIndex::hash(hash), next, [&](uint32_t other) { return same(other, i, group); });
+        if (merged_[at] == next) {
+            first_.push_back(at);
+            last.push_back(at);
         } else {
-            next_[last[merged]] = group;
-            last[merged] = group;
+            next_[last[merged_[at]]] = at;
+            last[merged_[at]] = at;
         }
     });
-    if (columns_.empty() && first_.size() == 0) first_.push_back(none);
 }
 
-StreamedCell MergedGroups::cell(uint64_t merged, size_t query, CellKind kind) const {
-    StreamedCell all{kind != CellKind::count, 0, 0, 0};
-    for_each_group(merged, [&](uint32_t group) {
-        const StreamedCell one = result_.cell(group, query);
-        if (one.absent) return;
-        if (all.absent)
-            all = one;
-        else if (!is_extremum(kind))
-            all = added(all, one);
-        else if (is_min(kind) ? is_less(one, all, kind) : is_less(all, one, kind))
-            all = one;
+// Groups are left that have rows once those of some joins are subtracted.
+void MergedGroups::drop_empty(RunContext& context) {
+    Buffer<uint32_t> number(context.memory(), "groups", first_.size(), none);
+    uint32_t kept = 0;
+    context.for_each(first_.size(), 10, [&](uint64_t merged) {
+        if (cell(merged, CellKind::count, [&](size_t i) { return results_[i].rows; }).integer == 0) return;
+        number[merged] = kept;
+        first_[kept++] = first_[merged];
     });
-    return all;
+    first_.resize(kept);
+    for (uint32_t& merged : merged_) merged = number[merged];
 }
 
-int64_t MergedGroups::distinct(uint64_t merged, size_t count) const {
-    int64_t values = 0;
-    for_each_group(merged, [&](uint32_t group) { values += result_.cell(group, count).integer > 0; });
-    return values;
+std::pair<size_t, uint64_t> MergedGroups::first(uint64_t merged) const {
+    if (is_plain_) return {0, merged};
+    const size_t i = join_of(first_[merged]);
+    return {i, first_[merged] - begins_[i]};
+}
+
+bool MergedGroups::is_null_in(size_t i, uint64_t in_join, int group) const {
+    return results_[i].aggregate->group_is_null(in_join, static_cast<size_t>(results_[i].groups[group]));
+}
+
+int64_t MergedGroups::value_in(size_t i, uint64_t in_join, int group) const {
+    return results_[i].aggregate->group_value(in_join, static_cast<size_t>(results_[i].groups[group]));
+}
+
+bool MergedGroups::is_null(uint64_t merged, int group) const {
+    const auto [i, in_join] = first(merged);
+    return is_null_in(i, in_join, group);
+}
+
+int64_t MergedGroups::value(uint64_t merged, int group) const {
+    const auto [i, in_join] = first(merged);
+    return value_in(i, in_join, group);
+}
+
+uint64_t MergedGroups::that_has(const MergedGroups& parts, uint64_t part) const {
+    const auto [i, group] = parts.first(part);
+    return is_plain_ ? group : merged_[begins_[i] + group];
+}
+
+void MergedGroups::add(CellKind kind, bool is_subtracted, StreamedCell one, StreamedCell* all) {
+    if (one.absent) return;
+    if (is_subtracted) one.integer = -one.integer;
+    if (all->absent)
+        *all = one;
+    else if (!is_extremum(kind))
+        *all = added(*all, one);
+    else if (is_min(kind) ? is_less(one, *all, kind) : is_less(*all, one, kind))
+        *all = one;
 }
 
 } // namespace btml::pg::planner

@@ -109,21 +109,25 @@ struct AggregateShape {
     List* terms;               // of Term*, whose sum is the argument; of count: what must not be NULL
     List* conditions;          // of Factor*: FILTER
     List* bounds;              // of Bound*
-    bool is_distinct;          // counts the values of its argument
+    int distinct;              // the group whose values it takes once each; −1: its argument's, of every row
 };
 
 struct GroupShape {
     Expr* expression; // over one table
     int table;
     KeyType type;
-    bool is_counted; // is none of the result's groups: its values are counted
+    bool is_distinct; // is none of the result's groups: its values are told apart for an aggregate with DISTINCT
 };
 
 struct QueryShape {
     JoinShape join;
     List* aggregates;    // of AggregateShape*
-    List* groups;        // of GroupShape*, the counted one last
-    GroupShape* counted; // null: no aggregate counts distinct values
+    List* groups;        // of GroupShape*, those for DISTINCT last
+    List* grouping_sets; // of lists of int: the groups by which rows of the result are grouped; one list at least
+    List* groupings;     // of GroupingFunc*
+
+    // Returns the numbers of the groups that are referred to, as the query's grouping clauses are.
+    List* groups_of(const List* references) const;
 };
 
 // Finds what the query over the join `input` asks, with as few relations joined first as can be.

@@ -89,10 +89,16 @@ bool can_stop(const Path* path) {
 
 } // namespace
 
-bool can_be_given_up(const AggPath* aggregate) {
-    const bool reads_first = aggregate->aggstrategy == AGG_PLAIN || aggregate->aggstrategy == AGG_HASHED ||
-                             IsA(aggregate->subpath, SortPath);
-    return aggregate->aggsplit == AGGSPLIT_SIMPLE && reads_first && can_stop(aggregate->subpath);
+static bool can_be_given_up(AggStrategy strategy, const Path* input) {
+    const bool reads_first = strategy == AGG_PLAIN || strategy == AGG_HASHED || IsA(input, SortPath);
+    return reads_first && can_stop(input);
+}
+
+bool can_be_given_up(const Path* aggregate) {
+    if (const auto* const sets = reinterpret_cast<const GroupingSetsPath*>(aggregate); IsA(sets, GroupingSetsPath))
+        return can_be_given_up(sets->aggstrategy, sets->subpath);
+    const auto* const plain = as<AggPath>(aggregate);
+    return plain->aggsplit == AGGSPLIT_SIMPLE && can_be_given_up(plain->aggstrategy, plain->subpath);
 }
 
 // Makes a watch of the plan's nodes in this memory.

@@ -8,7 +8,7 @@ namespace btml::pg::planner {
 // Tells whether the plan of this aggregate can be given up: all rows of its join are read before it gives one, in this
 // process, and there are only inner and semi-joins. Ending a node early then creates no row that the join does not
 // have.
-bool can_be_given_up(const AggPath* aggregate);
+bool can_be_given_up(const Path* aggregate);
 
 // Asks the plan, of such an aggregate, for its first row. Returns false where it was given up, since its nodes found
 // more than max_rows rows, with those that their conditions leave out: it has then given no row that counts, and is to
