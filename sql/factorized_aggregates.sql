@@ -382,6 +382,41 @@ SELECT compare('SELECT sum(DISTINCT m.v) FROM (VALUES (1, 9223372036854775807), 
 SELECT why('SELECT sum(DISTINCT b.n) FROM a JOIN b USING (k)');
 SELECT why('SELECT variance(DISTINCT a.x) FROM a JOIN b USING (k)');
 
+-- Rows that an inequality or an anti-join with several tables leaves out are subtracted; semi-joins with several are joins of distinct keys.
+CREATE TABLE banned (k int, m int);
+INSERT INTO banned SELECT i % 8, i % 5 FROM generate_series(1, 60) i;
+INSERT INTO banned VALUES (NULL, 1), (2, NULL);
+ANALYZE banned;
+CREATE FUNCTION tree(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    PERFORM set_config('btml.force_factorize_aggregates', 'on', true);
+    FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
+        IF line ~ 'Join Tree' THEN RETURN trim(line); END IF;
+    END LOOP;
+END $$;
+SELECT compare('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+SELECT compare('SELECT a.t, count(*), sum(a.x * b.z), avg(c.w), stddev(a.x), count(DISTINCT b.m), count(a.n) FROM a JOIN b USING (k) JOIN c USING (m)
+    WHERE a.t <> c.t GROUP BY a.t');
+SELECT compare('SELECT a.t, c.t, count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.t <> c.t AND b.z <> a.x GROUP BY CUBE (a.t, c.t)');
+SELECT compare('SELECT a.t, sum(b.z) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.t <> b.t AND b.t <> c.t AND a.k <> c.k AND a.x <> c.w GROUP BY 1');
+SELECT compare('SELECT a.k, count(*) FROM a JOIN b ON a.k = b.m JOIN c ON b.k = c.k WHERE a.k <> b.k AND a.x < 4 GROUP BY a.k');
+SELECT compare('SELECT count(*), sum(a.x) FROM a JOIN b USING (k) JOIN c USING (m) WHERE NOT EXISTS (SELECT 1 FROM banned p WHERE p.k = a.k AND p.m = c.m)');
+SELECT compare('SELECT a.t, count(*) FROM a JOIN b USING (k) JOIN c USING (m) LEFT JOIN banned p ON p.k = c.k AND p.m = b.m AND p.k > 2
+    WHERE p.k IS NULL AND a.t <> c.t GROUP BY a.t');
+SELECT compare('SELECT a.t, count(*), max(b.z) FROM a JOIN b USING (k) JOIN c USING (m)
+    WHERE EXISTS (SELECT 1 FROM banned p WHERE p.k = a.k AND p.m = c.m) GROUP BY a.t');
+SELECT compare('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE (a.k, c.m) IN (SELECT k, m FROM banned)');
+SELECT compare('SELECT a.x, c.w, count(*) FROM a, c, b WHERE (a.k, c.m) IN (SELECT k, m FROM banned) AND a.x < 20 AND c.w < 20 AND b.z = 1 GROUP BY 1, 2');
+SELECT compare('SELECT count(*) FROM a JOIN b ON a.k / a.k <> b.m JOIN c ON c.k = b.k WHERE a.k > 0');
+SELECT compare('SELECT count(*), sum(a.n) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+SELECT tree('SELECT count(*), sum(a.x) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+SELECT tree('SELECT count(*), sum(a.n) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+SELECT tree('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE NOT EXISTS (SELECT 1 FROM banned p WHERE p.k = a.k AND p.m = c.m)');
+SELECT tree('SELECT count(*) FROM a JOIN b ON b.t = a.t JOIN c ON c.t = a.t WHERE (b.z, c.w) IN (SELECT k, m FROM banned)');
+SELECT tree('SELECT count(*) FROM a, c WHERE (a.k, c.m) IN (SELECT k, m FROM banned)');
+
 -- Grouping sets are merged from the groups of all their columns.
 SELECT compare('SELECT a.t, b.m, GROUPING(a.t, b.m), count(*), sum(a.x * b.z), avg(a.n), min(b.s), max(a.n + b.n), stddev(a.x), bool_or(b.b)
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY ROLLUP (a.t, b.m)');

@@ -369,6 +369,7 @@ sub draw_conditions
 		push @$where, $self->filter(pick(@{ $self->{items} }));
 	}
 	if (@{ $self->{items} } > 1 && chance($self->{simple} ? 0.02 : 0.15)) { push @$where, $self->condition_on_two; }
+	if ($self->{subject} eq 'excluded' && @{ $self->{items} } > 1) { push @$where, $self->excluded for 1 .. weighted(1 => 5, 2 => 3, 4 => 1); }
 	if ($self->{subject} eq 'sub-query' || chance($self->{simple} ? 0.04 : 0.12)) { push @$where, $self->sublink; }
 	if (chance(0.03))
 	{
@@ -382,6 +383,29 @@ sub draw_conditions
 		if (defined $equality) { push @$where, $equality; $self->has('one more equality'); }
 	}
 	return;
+}
+
+# What leaves out rows that are a join themselves, and semi-joins with two tables.
+sub excluded
+{
+	my ($self) = @_;
+	my ($left, $right) = sample(2, @{ $self->{items} });
+	my ($l, $r) = map { $_->{alias} } $left, $right;
+	my @of_both = grep { my $name = $_; /^(k|x4|s|d|id)/ && grep { $_ eq $name } @{ $right->{columns} } } @{ $left->{columns} };
+	my $same = @of_both ? pick(@of_both) : 'k4';
+	my ($t) = map { $_->{name} } sample(1, @{ $self->{schema}{tables} });
+	my ($k, $m) = (pick('k4', 'k8'), pick('k4', 'k8'));
+	my $more = pick('', '', ' AND z.x4 > 0', " AND z.k4 <> $l.k4");
+	my $pair = "SELECT 1 FROM $t z WHERE z.$k = $l.$k AND z.$m = $r.$m$more";
+	my $kind = weighted(unequal => 6, 'not exists, two' => 5, 'exists, two' => 3, 'in, two' => 2, expressions => 1);
+	$self->has("excluded: $kind");
+	return {
+		unequal           => "$l.$same <> $r.$same",
+		'not exists, two' => "NOT EXISTS ($pair)",
+		'exists, two'     => "EXISTS ($pair)",
+		'in, two'         => "($l.$k, $r.$m) IN (SELECT z.$k, z.$m FROM $t z)",
+		expressions       => pick("$l.k4 % 3 <> $r.k4", "$l.k4 + 1 <> abs($r.k4)", "$l.k4 / $l.k4 <> $r.k4")
+	}->{$kind};
 }
 
 sub condition_on_two

@@ -29,6 +29,7 @@ sub draw
 		filter       => 1,
 		expression   => 3,
 		sets         => 2,
+		excluded     => 3,
 		raising      => 1);
 	$self->has("subject: $self->{subject}") if $self->{subject};
 	$self->{simple} = chance($self->{subject} ? 0.8 : 0.3);

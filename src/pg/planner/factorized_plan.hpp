@@ -136,8 +136,9 @@ constexpr double waiting_share = 0.25;
 // Holds a join with what the planner asks to know of it.
 struct PlannedJoin {
     FactorizedJoin join;
-    std::vector<int> tables;     // of the join's shape, by table of the plan; −1 for a bag
-    std::vector<int> scans;      // the tables of the plan whose own scans these are
+    std::vector<int> tables;       // of the join's shape, by table of the plan; −1 for a bag
+    std::vector<int> scans;        // the tables of the plan whose own scans these are
+    std::vector<bool> is_distinct; // by table of the plan: whether its scan gives each row once
     std::vector<List*> columns;  // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
     std::vector<List*> computed; // by table of the plan: the expressions (Expr*) that are computed from its columns
     double cost = 0;             // beyond that of the scans

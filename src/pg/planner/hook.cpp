@@ -18,6 +18,7 @@ extern "C" {
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/tlist.h"
+#include "parser/parse_oper.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 }
@@ -45,6 +46,7 @@ struct PathParts {
     List* names;    // of the plan's tables that are no bags
     List* tables;   // of int, by scan: of the query's shape
     List* columns;  // of lists of Expr*, by scan
+    List* distinct; // of int, by scan: whether it gives each row once
     List* computed; // of lists of Expr*, by scan: over its rows
 };
 
@@ -88,6 +90,7 @@ void add_parts(const QueryShape& query, const PlannedJoin& planned, PathParts* p
     for (int place : planned.scans) {
         parts->tables = lappend_int(parts->tables, planned.tables[place]);
         parts->columns = lappend(parts->columns, planned.columns[place]);
+        parts->distinct = lappend_int(parts->distinct, planned.is_distinct[place]);
         parts->computed = lappend(parts->computed, over_rows(planned.computed[place], planned.columns[place]));
     }
 }
@@ -98,14 +101,19 @@ void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
         PlannedQuery planned = plan_query(query, groups, context);
         for (PlannedJoin& join : planned.joins) planned.plan.joins.push_back(std::move(join.join));
         parts->plan = stored(planned.plan, context);
+        std::string tree, shared; // of all joins
         for (const PlannedJoin& join : planned.joins) {
             parts->cost += join.cost;
             parts->memory = std::max(parts->memory, join.memory);
             parts->width = std::max(parts->width, join.width);
-            parts->description = pg_call([&] { return pstrdup(join.description.c_str()); });
-            parts->shared_scans = pg_call([&] { return pstrdup(join.shared_scans.c_str()); });
+            if (!tree.empty()) tree += join.join.is_subtracted ? " minus " : " plus ";
+            tree += join.description;
+            if (!shared.empty() && !join.shared_scans.empty()) shared += "; ";
+            shared += join.shared_scans;
             pg_call([&] { add_parts(query, join, parts); });
         }
+        parts->description = pg_call([&] { return pstrdup(tree.c_str()); });
+        parts->shared_scans = pg_call([&] { return pstrdup(shared.c_str()); });
     });
 }
 
@@ -122,12 +130,31 @@ Node* as_given(Node* node, void* relation) {
     return reinterpret_cast<Node*>(column);
 }
 
+// The table's own cheapest path, which gives each combination of these columns once.
+Path* distinct_path(PlannerInfo* root, const TableShape& table, PathTarget* target) {
+    List* clauses = NIL;
+    for (Node* const column : items<Node>(target->exprs)) {
+        auto* const clause = makeNode(SortGroupClause);
+        get_sort_group_operators(exprType(column), false, true, false, &clause->sortop, &clause->eqop, nullptr,
+                                 &clause->hashable);
+        clauses = lappend(clauses, clause);
+        clause->tleSortGroupRef = list_length(clauses);
+    }
+    target->sortgrouprefs = static_cast<Index*>(palloc(sizeof(Index) * list_length(clauses)));
+    for (int i = 0; i < list_length(clauses); i++) target->sortgrouprefs[i] = i + 1;
+    Path* const rows = reinterpret_cast<Path*>(create_projection_path(root, table.relation, table.path, target));
+    const double groups = estimate_num_groups(root, target->exprs, rows->rows, nullptr, nullptr);
+    return reinterpret_cast<Path*>(create_agg_path(root, table.relation, rows, target, AGG_HASHED, AGGSPLIT_SIMPLE,
+                                                   clauses, NIL, nullptr, groups));
+}
+
 // A table's own cheapest path, which gives just these columns in this order.
-Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns) {
+Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns, bool is_distinct) {
     PathTarget* const target = create_empty_pathtarget();
     for (Node* const expression : items<Node>(columns))
         add_column_to_pathtarget(target, reinterpret_cast<Expr*>(as_given(expression, table.relation)), 0);
     set_pathtarget_cost_width(root, target);
+    if (is_distinct) return distinct_path(root, table, target);
     return reinterpret_cast<Path*>(create_projection_path(root, table.relation, table.path, target));
 }
 
@@ -286,49 +313,92 @@ double groups_of(const QueryShape& query, const Path* best, double join_rows) {
     return expressions ? estimate_num_groups(query.join.root, expressions, join_rows, nullptr, nullptr) : 1;
 }
 
-Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
-                     List* having, double* max_rows) {
-    const Path* const best = cheapest_aggregate(grouped, root->tuple_fraction);
-    if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
+// A way to factorize a query.
+struct Candidate {
+    QueryShape query;
+    PathParts parts;
+    List* scans;     // of Path*
+    double cost;     // before its groups are given
+    double max_rows; // that the ordinary plan may find before it is given up; 0: it is not begun first
+};
+
+// Plans what the candidate's query asks; ordinary: the plan that it competes with, and its cost.
+Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ordinary_cost, Candidate* candidate) {
+    const QueryShape& query = candidate->query;
+    PathParts& parts = candidate->parts;
     const bool forced = force_factorize_aggregates();
-    const double least = min_cost(query.join), ordinary = ordinary_cost(query.join, best);
-    if (least >= ordinary * max_advantage && !forced)
-        return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary, least);
-    PathParts parts = {};
-    plan_parts(query, groups_of(query, best, input->rows), &parts);
+    const double least = min_cost(query.join);
+    if (least >= ordinary_cost * max_advantage && !forced)
+        return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary_cost, least);
+    plan_parts(query, groups_of(query, ordinary, input->rows), &parts);
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
                         message_memory_setting(), message_memory() / 1024);
-    auto* const path = makeNode(CustomPath);
-    double cost = start_cost() + calibration * parts.cost;
+    candidate->cost = start_cost() + calibration * parts.cost;
     for (int i = 0; i < list_length(parts.tables); i++) {
         const TableShape& table = query.join.tables[list_nth_int(parts.tables, i)];
-        Path* const scan = scan_path(root, table, static_cast<const List*>(list_nth(parts.columns, i)));
-        cost += scan_cost(table, scan->total_cost);
-        if (!forced) btml_compat_add_disabled_nodes(&path->path, scan);
-        path->custom_paths = lappend(path->custom_paths, scan);
+        Path* const scan = scan_path(query.join.root, table, static_cast<const List*>(list_nth(parts.columns, i)),
+                                     list_nth_int(parts.distinct, i) != 0);
+        candidate->cost += scan_cost(table, scan->total_cost);
+        candidate->scans = lappend(candidate->scans, scan);
     }
-    Assert(cost >= least * (1 - 1e-9));
-    const double total = cost + best->rows * cpu_tuple_cost;
-    const bool is_cheaper = forced || total < ordinary;
-    *max_rows = is_cheaper ? 0 : max_rows_of(root, best, total);
-    if (!is_cheaper && (*max_rows == 0 || total >= ordinary * max_advantage))
-        return psprintf("the ordinary plan is cheaper: %.0f against %.0f", ordinary, total);
-    List* const targets = scan_target_list(query);
-    path->custom_paths = lappend(path->custom_paths, ordinary_path(best, targets));
+    Assert(candidate->cost >= least * (1 - 1e-9));
+    return nullptr;
+}
+
+// Finds the cheaper way of those with and without exclusions; they are taken where the setting forces it.
+Refusal find_candidate(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, const Path* ordinary,
+                       double ordinary_cost, Candidate* best) {
+    const Refusal refusal = plan_candidate(input, ordinary, ordinary_cost, best);
+    if (!best->query.join.exclusions || (!refusal && force_factorize_aggregates())) return refusal;
+    Candidate merged = {};
+    if (find_query(root, input, grouped, factorize_aggregates(), false, &merged.query) ||
+        plan_candidate(input, ordinary, ordinary_cost, &merged))
+        return refusal;
+    if (refusal || merged.cost < best->cost) *best = merged;
+    return nullptr;
+}
+
+void add_our_path(const RelOptInfo* input, RelOptInfo* grouped, const Path* ordinary, double ordinary_cost,
+                  const Candidate& candidate) {
+    const bool forced = force_factorize_aggregates();
+    const double total = candidate.cost + ordinary->rows * cpu_tuple_cost;
+    const bool is_cheaper = total < ordinary_cost;
+    auto* const path = makeNode(CustomPath);
+    path->custom_paths = list_copy(candidate.scans);
+    for (const Path* const scan : items<const Path>(candidate.scans))
+        if (!forced) btml_compat_add_disabled_nodes(&path->path, scan);
+    List* const targets = scan_target_list(candidate.query);
+    path->custom_paths = lappend(path->custom_paths, ordinary_path(ordinary, targets));
     path->path.pathtype = T_CustomScan;
     path->path.parent = grouped;
     path->path.pathtarget = grouped->reltarget;
-    path->path.rows = best->rows;
-    path->path.startup_cost = forced ? 0 : is_cheaper ? cost : best->startup_cost;
-    path->path.total_cost = forced ? 0 : is_cheaper ? total : best->total_cost;
+    path->path.rows = ordinary->rows;
+    path->path.startup_cost = forced ? 0 : is_cheaper ? candidate.cost : ordinary->startup_cost;
+    path->path.total_cost = forced ? 0 : is_cheaper ? total : ordinary->total_cost;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+    const PathParts& parts = candidate.parts;
+    auto* const having = reinterpret_cast<List*>(candidate.query.join.root->parse->havingQual);
     path->custom_private = list_make5(targets, having, parts.plan, descriptions(parts, input->rows), parts.names);
     path->custom_private = lappend(path->custom_private, parts.computed);
-    path->custom_private = lappend(path->custom_private, makeFloat(psprintf("%.0f", *max_rows)));
+    path->custom_private = lappend(path->custom_private, makeFloat(psprintf("%.0f", candidate.max_rows)));
     path->methods = &path_methods;
-    if (!forced && path->path.total_cost >= best->total_cost) drop_aggregates(grouped);
+    if (!forced && path->path.total_cost >= ordinary->total_cost) drop_aggregates(grouped);
     add_path(grouped, &path->path);
+}
+
+// Adds a path where it pays, or where the ordinary plan is to be begun first.
+Refusal compete(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Candidate* candidate) {
+    const Path* const ordinary = cheapest_aggregate(grouped, root->tuple_fraction);
+    if (!ordinary) return "PostgreSQL has no plan for it that could be fallen back to";
+    const double cost = ordinary_cost(candidate->query.join, ordinary);
+    if (const Refusal refusal = find_candidate(root, input, grouped, ordinary, cost, candidate)) return refusal;
+    const double total = candidate->cost + ordinary->rows * cpu_tuple_cost;
+    if (total >= cost && !force_factorize_aggregates()) {
+        candidate->max_rows = total < cost * max_advantage ? max_rows_of(root, ordinary, total) : 0;
+        if (candidate->max_rows == 0) return psprintf("the ordinary plan is cheaper: %.0f against %.0f", cost, total);
+    }
+    add_our_path(input, grouped, ordinary, cost, *candidate);
     return nullptr;
 }
 
@@ -358,15 +428,13 @@ void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Ref
 }
 
 void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
-    QueryShape query = {};
-    auto* const having = reinterpret_cast<List*>(root->parse->havingQual);
+    Candidate candidate = {};
     Refusal refusal = factorized_depth(root) < max_depth
-                          ? find_query(root, input, grouped, factorize_aggregates(), &query)
+                          ? find_query(root, input, grouped, factorize_aggregates(), true, &candidate.query)
                           : "its sub-queries are factorized three deep, and each level doubles the plan";
-    const JoinShape* const join = refusal ? nullptr : &query.join;
-    double max_rows = 0;
-    if (join) refusal = add_our_path(root, input, grouped, query, having, &max_rows);
-    tell(root, input, join, refusal, max_rows);
+    const bool is_found = !refusal;
+    if (is_found) refusal = compete(root, input, grouped, &candidate);
+    tell(root, input, is_found ? &candidate.query.join : nullptr, refusal, candidate.max_rows);
 }
 
 void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {

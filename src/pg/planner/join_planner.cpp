@@ -2,6 +2,8 @@
 
 #include "core/relational/streamed/join_decomposition.hpp"
 
+#include <bit>
+
 namespace btml::pg::planner {
 
 // The table from which the group's value can be read when `root` is the root: the root itself where it has the column
@@ -23,7 +25,7 @@ int JoinPlanner::find_root() const {
     int best = -1;
     bool best_covers = false;
     for (int t = 0; t < join_.table_count; t++) {
-        if (join_.tables[t].join != StreamedJoin::inner) continue;
+        if (!join_.is_inner(t) || join_.tables[t].is_distinct) continue;
         const bool covers_all = covers(t);
         const double rows = join_.tables[t].relation->rows;
         if (best < 0 || covers_all > best_covers ||
@@ -41,7 +43,7 @@ void JoinPlanner::find_inner_tree(int root) {
     std::vector<std::vector<int>> attributes;
     std::vector<double> rows;
     for (int t = 0; t < join_.table_count; t++) {
-        if (join_.tables[t].join != StreamedJoin::inner) continue;
+        if (!join_.is_inner(t)) continue;
         inner.push_back(t);
         attributes.emplace_back();
         for (const TableKey* const key : items<const TableKey>(join_.tables[t].keys))
@@ -90,7 +92,7 @@ void JoinPlanner::hang_higher(int node) {
 void JoinPlanner::add_inner_sides() {
     for (int t = 0; t < join_.table_count; t++) {
         const TableShape& table = join_.tables[t];
-        if (table.join == StreamedJoin::inner) continue;
+        if (join_.is_inner(t) || !join_.has(t, set_)) continue;
         relational::JoinTree::Node& node = nodes_[t];
         node.parent = table.partner;
         for (const TableKey* const key : items<const TableKey>(table.keys))
@@ -111,9 +113,10 @@ void JoinPlanner::find_tree() {
     const int root = find_root();
     find_inner_tree(root);
     add_inner_sides();
-    const size_t nodes = nodes_.size();
-    places_.assign(nodes, 0);
+    places_.assign(nodes_.size(), 0);
     place(root);
+    const size_t nodes = node_at_.size();
+    for (int t : planned_.tables) planned_.is_distinct.push_back(t >= 0 && join_.tables[t].is_distinct);
     planned_.columns.assign(nodes, NIL);
     planned_.computed.assign(nodes, NIL);
     planned_.join.readings.resize(nodes);
@@ -128,12 +131,23 @@ void JoinPlanner::add_bag(int place) {
     planned_.join.streamed.bags.push_back({place, attributes});
 }
 
+// A distinct table that has nothing below it, and all of whose keys are its parent's, only lets rows of that one pass.
+StreamedJoin JoinPlanner::join_of(int place) {
+    if (is_bag(place)) return StreamedJoin::inner;
+    const TableShape& table = join_.tables[planned_.tables[place]];
+    const relational::JoinTree::Node& node = nodes_[node_at_[place]];
+    const auto keys = static_cast<size_t>(list_length(table.keys));
+    if (!table.is_distinct || !node.children.empty() || node.separator.size() < keys) return table.join;
+    planned_.is_distinct[place] = false;
+    return StreamedJoin::semi;
+}
+
 void JoinPlanner::add_table(int place) {
     const relational::JoinTree::Node& node = nodes_[node_at_[place]];
     table(place).queries.emplace_back();
     if (node.parent < 0) return;
     const int parent = places_[node.parent];
-    StreamedChild child{place, is_bag(place) ? StreamedJoin::inner : join_.tables[planned_.tables[place]].join, {}};
+    StreamedChild child{place, join_of(place), {}};
     for (int number : node.separator) {
         table(place).key.push_back(key_column(place, number));
         child.key.push_back(key_column(parent, number));
@@ -211,8 +225,9 @@ PlannedJoin JoinPlanner::plan() {
     add_groups();
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query_.aggregates))
         add_aggregate(*aggregate);
+    planned_.join.rows = ask(rows_that_stay(), CellKind::count, root());
+    planned_.join.is_subtracted = std::popcount(set_) % 2 == 1;
     estimate();
-    share_scans();
     planned_.description = describe(root());
     return std::move(planned_);
 }
@@ -240,7 +255,11 @@ static void add_outputs(const QueryShape& query, PlannedDictionaries& dictionari
 PlannedQuery plan_query(const QueryShape& query, double groups, RunContext& context) {
     PlannedQuery planned;
     PlannedDictionaries dictionaries(query);
-    planned.joins.push_back(JoinPlanner(query, groups, dictionaries, context).plan());
+    for (unsigned set = 0; set < 1u << list_length(query.join.exclusions); set++) {
+        const JoinShape join = pg_call([&] { return query.join.excluded_by(set); });
+        planned.joins.push_back(JoinPlanner(query, join, set, groups, dictionaries, context).plan());
+    }
+    share_scans(query.join, planned.joins);
     add_outputs(query, dictionaries, planned.plan);
     return planned;
 }

@@ -40,8 +40,10 @@ class PlannedDictionaries {
 
 class JoinPlanner {
   public:
-    JoinPlanner(const QueryShape& query, double groups, PlannedDictionaries& dictionaries, RunContext& context)
-        : query_(query), join_(query.join), groups_(groups), dictionaries_(dictionaries), context_(context) {}
+    // join: of the rows that a set of the query's exclusions leaves out, a bit each.
+    JoinPlanner(const QueryShape& query, const JoinShape& join, unsigned set, double groups,
+                PlannedDictionaries& dictionaries, RunContext& context)
+        : query_(query), join_(join), set_(set), groups_(groups), dictionaries_(dictionaries), context_(context) {}
 
     PlannedJoin plan();
 
@@ -58,6 +60,7 @@ class JoinPlanner {
     void place(int node);
     void add_tables();
     void add_table(int place);
+    StreamedJoin join_of(int place);
     void add_bag(int place);
     std::vector<int> tables_of(const std::vector<int>& bag) const;
     void read_by_bags();
@@ -66,16 +69,12 @@ class JoinPlanner {
     void add_group(int number);
     void add_aggregate(const AggregateShape& aggregate);
     void add_bound(Oid type, const List* terms);
+    Question rows_that_stay();
     Question count_of(const AggregateShape& aggregate);
     Question sum_of(const AggregateShape& aggregate, const Term& term, const Question& count);
     Question extremum_of(const AggregateShape& aggregate, const Question& count);
     int ask(const Question& question, CellKind kind, int place);
     bool asks_for_factors(const Question& question, int place) const;
-    int scan_owner(int place, const std::vector<int>& owners) const;
-    bool read_from(int owner, int place, const std::vector<int>& owners);
-    double waiting_bytes(const std::vector<int>& owners) const;
-    void share_scans();
-    void describe_scan(int owner);
     void estimate();
     double estimate_bag_message(int place) const;
     double estimate_keys(int place) const;
@@ -96,8 +95,6 @@ class JoinPlanner {
     int key_column(int place, int attribute);
     int add_column(int place, const ColumnReading& column);
     int add_column(int place, Expr* expression, Reading reading, int dictionary);
-    int add_expression(int place, Expr* expression);
-    int add_computed(int place, Expr* expression);
     Expr* expression_at(int place, int position) const;
     int add_arithmetic(int place, Expr* expression);
     int add_factor_column(int place, const Factor& factor, bool value_matters);
@@ -106,6 +103,7 @@ class JoinPlanner {
 
     const QueryShape& query_;
     const JoinShape& join_;
+    const unsigned set_;
     const double groups_;
     PlannedDictionaries& dictionaries_;
     RunContext& context_;
@@ -118,6 +116,14 @@ class JoinPlanner {
     std::vector<std::vector<int>> carried_;         // by place: numbers of the query's groups in its message, in order
     std::vector<std::vector<int>> own_groups_;      // by place
 };
+
+// Returns the position of an expression in the rows of a scan, which gives `columns`, those that raise no error, and
+// from which `computed` are computed; it is added where it is not there.
+int add_expression(Expr* expression, List*& columns, List*& computed);
+
+// Has the tables of all joins that have the same rows read by one scan, as far as the memory for waiting rows goes;
+// numbers the scans.
+void share_scans(const JoinShape& shape, std::vector<PlannedJoin>& joins);
 
 // The place of a value in a list, to whose end it is added where it is not there.
 template <class T>

@@ -96,16 +96,12 @@ static int place_in_list(List*& expressions, Expr* expression) {
     return place;
 }
 
-// Returns the expression's position in the rows of the table's scan, which gives what raises no error.
-int JoinPlanner::add_expression(int place, Expr* expression) {
-    const bool is_given = pg_call([=] { return is_total(reinterpret_cast<Node*>(expression)); });
-    return is_given ? place_in_list(planned_.columns[place], expression) : add_computed(place, expression);
-}
-
-int JoinPlanner::add_computed(int place, Expr* expression) {
-    List* const columns = pg_call([=] { return pull_var_clause(reinterpret_cast<Node*>(expression), 0); });
-    for (Expr* const column : items<Expr>(columns)) place_in_list(planned_.columns[place], column);
-    return computed_from + place_in_list(planned_.computed[place], expression);
+int add_expression(Expr* expression, List*& columns, List*& computed) {
+    if (pg_call([=] { return is_total(reinterpret_cast<Node*>(expression)); }))
+        return place_in_list(columns, expression);
+    List* const used = pg_call([=] { return pull_var_clause(reinterpret_cast<Node*>(expression), 0); });
+    for (Expr* const column : items<Expr>(used)) place_in_list(columns, column);
+    return computed_from + place_in_list(computed, expression);
 }
 
 Expr* JoinPlanner::expression_at(int place, int position) const {
@@ -114,7 +110,8 @@ Expr* JoinPlanner::expression_at(int place, int position) const {
 }
 
 int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int dictionary) {
-    return add_column(place, {reading, add_expression(place, expression), dictionary, base_type(expression)});
+    const int position = add_expression(expression, planned_.columns[place], planned_.computed[place]);
+    return add_column(place, {reading, position, dictionary, base_type(expression)});
 }
 
 int JoinPlanner::key_column(int place, int number) {

@@ -59,9 +59,24 @@ Question JoinPlanner::extremum_of(const AggregateShape& aggregate, const Questio
     return extremum;
 }
 
+// Asks for the rows that the other exclusions, whose tables are not joined, let pass if they exclude nothing.
+Question JoinPlanner::rows_that_stay() {
+    Question rows(planned_.tables.size());
+    unsigned bit = 1;
+    for (const Exclusion* const exclusion : items<const Exclusion>(join_.exclusions)) {
+        if (!(set_ & bit))
+            for (const Factor* const factor : items<const Factor>(exclusion->present)) {
+                const int place = place_of(*factor);
+                place_in(rows[place].present, add_factor_column(place, *factor, false));
+            }
+        bit *= 2;
+    }
+    return rows;
+}
+
 // Asks how many rows count: those in which all conditions hold and nothing that is asked for is NULL.
 Question JoinPlanner::count_of(const AggregateShape& aggregate) {
-    Question count(planned_.tables.size());
+    Question count = rows_that_stay();
     for (const Factor* const factor : items<const Factor>(aggregate.conditions)) {
         const int place = place_of(*factor);
         count[place].conditions.push_back(add_factor_column(place, *factor, true));

@@ -21,7 +21,7 @@ bool is_stored_table(const RangeTblEntry* entry) {
 // Returns the expression over one relation as it would be over another of the same table.
 Expr* moved(Expr* expression, Index from, Index to) {
     auto* const copy = copy_of(reinterpret_cast<Node*>(expression));
-    ChangeVarNodes(copy, static_cast<int>(from), static_cast<int>(to), 0);
+    if (from != to) ChangeVarNodes(copy, static_cast<int>(from), static_cast<int>(to), 0);
     return reinterpret_cast<Expr*>(copy);
 }
 
@@ -65,109 +65,166 @@ List* all_moved(const List* expressions, Index from, Index to) {
     return list;
 }
 
+// A table of a join, which reads a scan.
+struct Reader {
+    size_t join;
+    int place;
+
+    friend bool operator==(const Reader&, const Reader&) = default;
+};
+
+class ScanSharing {
+  public:
+    ScanSharing(const JoinShape& shape, std::vector<PlannedJoin>& joins) : shape_(shape), joins_(joins) {}
+
+    // Tables that have the same rows are read by one scan. Those with the most columns are asked first, since all can
+    // read theirs from them. Rows wait in memory for tables that are read later, in a part of it: where they turn out
+    // to be too many the scan is repeated, so that nothing fails for it.
+    void share() {
+        for (size_t join = 0; join < joins_.size(); join++)
+            for (size_t place = 0; place < joins_[join].tables.size(); place++)
+                if (joins_[join].tables[place] >= 0) readers_.push_back({join, static_cast<int>(place)});
+        std::vector<Reader> by_width = readers_;
+        std::stable_sort(by_width.begin(), by_width.end(), [&](const Reader& a, const Reader& b) {
+            return list_length(columns(a)) > list_length(columns(b));
+        });
+        for (const Reader& reader : by_width) {
+            const Reader owner = scan_owner(reader);
+            owners_.emplace_back(reader, owner);
+            if (owner == reader || read_from(owner, reader)) continue;
+            owners_.back().second = reader;
+        }
+        const double waiting = waiting_bytes();
+        for (PlannedJoin& join : joins_) {
+            join.memory += waiting;
+            join.join.scans.assign(join.tables.size(), -1);
+        }
+        number_scans();
+    }
+
+  private:
+    List*& columns(const Reader& reader) const { return joins_[reader.join].columns[reader.place]; }
+    List*& computed(const Reader& reader) const { return joins_[reader.join].computed[reader.place]; }
+    std::vector<ColumnReading>& readings(const Reader& reader) const {
+        return joins_[reader.join].join.readings[reader.place];
+    }
+    bool is_distinct(const Reader& reader) const { return joins_[reader.join].is_distinct[reader.place]; }
+    const TableShape& table(const Reader& reader) const {
+        return shape_.tables[joins_[reader.join].tables[reader.place]];
+    }
+    // The owner of the scan that it reads, as far as known.
+    const Reader* owner_of(const Reader& reader) const {
+        for (const auto& [of, owner] : owners_)
+            if (of == reader) return &owner;
+        return nullptr;
+    }
+
+    // The table whose scan may serve this one, too; itself where there is none.
+    Reader scan_owner(const Reader& reader) const {
+        const TableShape& own = table(reader);
+        for (const auto& [other, owner] : owners_) {
+            if (!(other == owner)) continue;
+            const TableShape& of = table(owner);
+            if (is_distinct(reader) != is_distinct(owner)) continue;
+            const bool serves =
+                own.relation == of.relation || (!is_distinct(reader) && pg_call([&, this] {
+                    return has_same_rows(shape_.root, own.relation, of.relation) &&
+                           can_give(of, all_moved(columns(reader), own.relation->relid, of.relation->relid));
+                }));
+            if (serves) return owner;
+        }
+        return reader;
+    }
+
+    // Has the scan of `owner` give what the reader reads, unless too much would wait.
+    bool read_from(const Reader& owner, const Reader& reader) {
+        const auto before = readings(reader);
+        List* const own_columns = pg_call([&, this] { return list_copy(columns(owner)); });
+        List* const own_computed = pg_call([&, this] { return list_copy(computed(owner)); });
+        const Index from = table(reader).relation->relid, to = table(owner).relation->relid;
+        const auto position_in_owner = [&](Expr* expression) {
+            return add_expression(pg_call([=] { return moved(expression, from, to); }), columns(owner),
+                                  computed(owner));
+        };
+        std::vector<int> of_columns, of_computed;
+        for (Expr* const expression : items<Expr>(columns(reader))) of_columns.push_back(position_in_owner(expression));
+        for (Expr* const expression : items<Expr>(computed(reader)))
+            of_computed.push_back(position_in_owner(expression));
+        for (ColumnReading& reading : readings(reader))
+            if (reading.position >= computed_from)
+                reading.position = of_computed[reading.position - computed_from];
+            else if (reading.position >= 0)
+                reading.position = of_columns[reading.position];
+        if (waiting_bytes() <= waiting_share * message_memory()) return true;
+        readings(reader) = before;
+        columns(owner) = own_columns;
+        computed(owner) = own_computed;
+        return false;
+    }
+
+    // Returns the bytes in which rows wait for tables that read them later, each column once.
+    double waiting_bytes() const {
+        std::map<std::pair<size_t, int>, std::vector<StreamedType>> kept; // by owner; its first reader keeps nothing
+        std::vector<std::pair<Reader, ColumnReading>> known;
+        for (const Reader& reader : readers_) {
+            const Reader* const owner = owner_of(reader);
+            if (!owner || kept.try_emplace({owner->join, owner->place}).second) continue;
+            for (size_t i = 0; i < readings(reader).size(); i++) {
+                const std::pair column(*owner, readings(reader)[i]);
+                if (column.second.reading == Reading::derived ||
+                    std::find(known.begin(), known.end(), column) != known.end())
+                    continue;
+                known.push_back(column);
+                kept[{owner->join, owner->place}].push_back(
+                    joins_[reader.join].join.streamed.tables[reader.place].columns[i]);
+            }
+        }
+        double bytes = 0;
+        for (const auto& [owner, types] : kept)
+            bytes += table({owner.first, owner.second}).relation->rows *
+                     static_cast<double>(relational::RowBatch::row_bytes(types));
+        return bytes;
+    }
+
+    void number_scans() {
+        int number = 0;
+        for (const Reader& reader : readers_)
+            if (*owner_of(reader) == reader) {
+                joins_[reader.join].join.scans[reader.place] = number++;
+                joins_[reader.join].scans.push_back(reader.place);
+                describe(reader);
+            }
+        for (const Reader& reader : readers_) {
+            const Reader& owner = *owner_of(reader);
+            joins_[reader.join].join.scans[reader.place] = joins_[owner.join].join.scans[owner.place];
+        }
+    }
+
+    // A table that several joins read by one scan is not told.
+    void describe(const Reader& owner) {
+        std::string others;
+        std::vector<const RelOptInfo*> told = {table(owner).relation};
+        for (const Reader& reader : readers_) {
+            const TableShape& of = table(reader);
+            if (!(*owner_of(reader) == owner) || std::find(told.begin(), told.end(), of.relation) != told.end())
+                continue;
+            told.push_back(of.relation);
+            others += (others.empty() ? std::string(table(owner).name) + " for " : ", ") + of.name;
+        }
+        std::string& all = joins_[owner.join].shared_scans;
+        if (!others.empty()) all += (all.empty() ? "" : "; ") + others;
+    }
+
+    const JoinShape& shape_;
+    std::vector<PlannedJoin>& joins_;
+    std::vector<Reader> readers_;                   // in the order in which they are read
+    std::vector<std::pair<Reader, Reader>> owners_; // of the readers so far, the owners of their scans
+};
+
 } // namespace
 
-// The place of a table whose scan may serve this one's, too; its own where there is none.
-int JoinPlanner::scan_owner(int place, const std::vector<int>& owners) const {
-    const TableShape& table = join_.tables[planned_.tables[place]];
-    for (int owner : owners) {
-        const TableShape& other = join_.tables[planned_.tables[owner]];
-        const bool serves = pg_call([&, this] {
-            return has_same_rows(join_.root, table.relation, other.relation) &&
-                   can_give(other, all_moved(planned_.columns[place], table.relation->relid, other.relation->relid));
-        });
-        if (serves) return owner;
-    }
-    return place;
-}
-
-// Has the scan of `owner` give what the table at `place` reads, as `owners` has it by then, unless too much would wait.
-bool JoinPlanner::read_from(int owner, int place, const std::vector<int>& owners) {
-    const auto readings = planned_.join.readings[place];
-    List* const columns = pg_call([&, this] { return list_copy(planned_.columns[owner]); });
-    List* const computed = pg_call([&, this] { return list_copy(planned_.computed[owner]); });
-    const auto relid = [&](int of) { return join_.tables[planned_.tables[of]].relation->relid; };
-    const auto position_in_owner = [&](Expr* expression) {
-        return add_expression(owner, pg_call([&] { return moved(expression, relid(place), relid(owner)); }));
-    };
-    std::vector<int> of_columns, of_computed;
-    for (Expr* const expression : items<Expr>(planned_.columns[place]))
-        of_columns.push_back(position_in_owner(expression));
-    for (Expr* const expression : items<Expr>(planned_.computed[place]))
-        of_computed.push_back(position_in_owner(expression));
-    for (ColumnReading& reading : planned_.join.readings[place])
-        if (reading.position >= computed_from)
-            reading.position = of_computed[reading.position - computed_from];
-        else if (reading.position >= 0)
-            reading.position = of_columns[reading.position];
-    if (waiting_bytes(owners) <= waiting_share * message_memory()) return true;
-    planned_.join.readings[place] = readings;
-    planned_.columns[owner] = columns;
-    planned_.computed[owner] = computed;
-    return false;
-}
-
-// Returns the bytes in which rows wait for tables that read them later, each column once. owners: by place the table
-// whose scan serves it.
-double JoinPlanner::waiting_bytes(const std::vector<int>& owners) const {
-    std::map<int, std::vector<StreamedType>> kept; // by owner; its first reader keeps nothing for itself
-    std::vector<std::pair<int, ColumnReading>> known;
-    for (size_t place = 0; place < owners.size(); place++) {
-        const int owner = owners[place];
-        if (owner < 0 || kept.try_emplace(owner).second) continue;
-        const auto& readings = planned_.join.readings[place];
-        for (size_t i = 0; i < readings.size(); i++) {
-            const std::pair column(owner, readings[i]);
-            if (readings[i].reading == Reading::derived || std::find(known.begin(), known.end(), column) != known.end())
-                continue;
-            known.push_back(column);
-            kept[owner].push_back(table(static_cast<int>(place)).columns[i]);
-        }
-    }
-    double bytes = 0;
-    for (const auto& [owner, columns] : kept)
-        bytes += join_.tables[planned_.tables[owner]].relation->rows *
-                 static_cast<double>(relational::RowBatch::row_bytes(columns));
-    return bytes;
-}
-
-// Tables that have the same rows are read by one scan. Those with the most columns are asked first, since all can read
-// theirs from them. Rows wait in memory for tables that are read later, in a part of it: where they turn out to be
-// too many the scan is repeated, so that nothing fails for it.
-void JoinPlanner::share_scans() {
-    auto& scans = planned_.join.scans;
-    scans.assign(planned_.tables.size(), -1);
-    std::vector<int> places, owners, owner_of(planned_.tables.size(), -1);
-    for (size_t place = 0; place < planned_.tables.size(); place++)
-        if (!is_bag(static_cast<int>(place))) places.push_back(static_cast<int>(place));
-    std::stable_sort(places.begin(), places.end(),
-                     [&](int a, int b) { return list_length(planned_.columns[a]) > list_length(planned_.columns[b]); });
-    for (int place : places) {
-        const int owner = scan_owner(place, owners);
-        owner_of[place] = owner;
-        if (owner != place && read_from(owner, place, owner_of)) continue;
-        owner_of[place] = place;
-        owners.push_back(place);
-    }
-    planned_.memory += waiting_bytes(owner_of);
-    for (size_t place = 0; place < planned_.tables.size(); place++)
-        if (owner_of[place] == static_cast<int>(place)) {
-            scans[place] = static_cast<int>(planned_.scans.size());
-            planned_.scans.push_back(static_cast<int>(place));
-        }
-    for (int place : places) scans[place] = scans[owner_of[place]];
-    for (int owner : planned_.scans) describe_scan(owner);
-}
-
-void JoinPlanner::describe_scan(int owner) {
-    const auto name = [&](int place) { return std::string(join_.tables[planned_.tables[place]].name); };
-    const auto& scans = planned_.join.scans;
-    std::string others;
-    for (size_t place = 0; place < scans.size(); place++)
-        if (scans[place] == scans[owner] && static_cast<int>(place) != owner)
-            others += (others.empty() ? name(owner) + " for " : ", ") + name(static_cast<int>(place));
-    if (others.empty()) return;
-    planned_.shared_scans += (planned_.shared_scans.empty() ? "" : "; ") + others;
+void share_scans(const JoinShape& shape, std::vector<PlannedJoin>& joins) {
+    ScanSharing(shape, joins).share();
 }
 
 } // namespace btml::pg::planner

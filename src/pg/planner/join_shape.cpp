@@ -93,7 +93,8 @@ Refusal add_table(Relids relids, JoinShape* join) {
     Path* const path = relation->cheapest_total_path;
     if (!path || path->param_info) return "one of its relations depends on another";
     join->tables[join->table_count++] = {
-        relation, relids, path, relation_names(root, relids, " + "), NIL, relational::StreamedJoin::inner, -1};
+        relation, relids, path, relation_names(root, relids, " + "), NIL, relational::StreamedJoin::inner,
+        -1,       false,  -1};
     return nullptr;
 }
 
@@ -198,6 +199,7 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
     if (!*attribute) {
         *attribute = allocate<Attribute>();
         (*attribute)->type = key;
+        (*attribute)->exclusion = -1;
         name_attribute(root, as_node(expression), *attribute);
     } else if (!(*attribute)->type.compares_like(key))
         return "a join key compares values of different types";
@@ -317,12 +319,24 @@ static void merge_wanted(Merging* merging) {
     merging->wanted = nullptr;
 }
 
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query) {
+// Whether what all aggregates ask for can be subtracted exactly. A sum of decimals has the largest scale of its rows.
+static bool can_subtract(const QueryShape* query) {
+    for (const AggregateShape* const aggregate : items<const AggregateShape>(query->aggregates))
+        if (aggregate->cell != relational::CellKind::count && aggregate->cell != relational::CellKind::integer_sum)
+            return false;
+    return true;
+}
+
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, bool may_exclude,
+                   QueryShape* query) {
     auto* const merging = allocate<Merging>();
+    merging->may_exclude = may_exclude;
     for (;;) {
         *query = {};
         Refusal refusal = find_join(root, input, merging, &query->join);
         if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, mode, query);
+        if (!refusal && query->join.exclusions && !can_subtract(query))
+            return find_query(root, input, grouped, mode, false, query);
         if (!refusal || is_merged(merging)) {
             const bool is_told_by_first = refusal == all_joined_first || refusal == no_plan_for_part;
             return is_told_by_first && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;

@@ -2,6 +2,7 @@
 
 extern "C" {
 #include "optimizer/clauses.h"
+#include "parser/parse_oper.h"
 }
 
 namespace btml::pg::planner {
@@ -15,15 +16,6 @@ Refusal merge(const JoinShape* join, const SpecialJoinInfo* special, Refusal bec
     return join->merge(join->relids(special), because);
 }
 
-// Whether the condition is one of ON of this join, over its outer and its inner side.
-bool belongs(const JoinShape* join, const SpecialJoinInfo* special, const RestrictInfo* condition) {
-    return !condition->is_pushed_down && !btml_compat_is_clone(condition) &&
-           bms_is_subset(btml_compat_without_outer_joins(join->root, condition->required_relids),
-                         bms_union(special->syn_lefthand, special->syn_righthand)) &&
-           bms_overlap(condition->clause_relids, special->syn_righthand) &&
-           bms_overlap(condition->clause_relids, special->syn_lefthand);
-}
-
 // An equality becomes an attribute that the two tables alone have.
 Refusal claim(JoinShape* join, const SpecialJoinInfo* special, int table, RestrictInfo* condition) {
     const auto* const clause = reinterpret_cast<const OpExpr*>(condition->clause);
@@ -34,12 +26,11 @@ Refusal claim(JoinShape* join, const SpecialJoinInfo* special, int table, Restri
     for (Expr* const side : items<Expr>(clause->args)) {
         const int of = join->table_of(join->relids(as_node(side)));
         int& partner = join->tables[table].partner;
-        if (of < 0 || (of != table && partner >= 0 && partner != of))
-            return merge(join, special, "an outer join has conditions over several tables");
+        if (of < 0 || (of != table && partner >= 0 && partner != of)) return merge(join, special, several_partners);
         if (of != table) partner = of;
         if (join->key(of, number) || add_key(join->root, &join->tables[of], side, condition->mergeopfamilies,
                                              clause->inputcollid, number, &attribute))
-            return merge(join, special, "the keys of an outer join cannot be compared by their bytes");
+            return merge(join, special, odd_outer_keys);
     }
     attribute->is_private = true;
     join->attributes = lappend(join->attributes, attribute);
@@ -60,20 +51,27 @@ int find_partner(const JoinShape* join, const SpecialJoinInfo* special, int tabl
     return -1;
 }
 
-// The conditions of a semi-join are equalities of columns like those of inner joins.
+// The conditions of a semi-join are equalities of columns like those of inner joins. With several tables it is an inner
+// join of distinct keys.
 Refusal add_semi_join(JoinShape* join, const SpecialJoinInfo* special, int table) {
     TableShape* const shape = &join->tables[table];
-    shape->join = StreamedJoin::semi;
-    shape->partner = find_partner(join, special, table);
-    return shape->partner < 0 ? merge(join, special, "a semi-join has conditions over several tables") : nullptr;
+    const int partner = find_partner(join, special, table);
+    if (partner >= 0) {
+        shape->join = StreamedJoin::semi;
+        shape->partner = partner;
+        return nullptr;
+    }
+    shape->is_distinct = can_be_distinct(*shape);
+    return shape->is_distinct ? nullptr : merge(join, special, "a semi-join has conditions over several tables");
 }
 
 Refusal add_outer_join(JoinShape* join, const SpecialJoinInfo* special, int table) {
     TableShape* const shape = &join->tables[table];
     if (shape->keys) return merge(join, special, "the inner side of an outer join has a condition above it");
-    for (RestrictInfo* const condition : items<RestrictInfo>(shape->relation->joininfo))
-        if (belongs(join, special, condition))
-            if (const Refusal refusal = claim(join, special, table, condition)) return refusal;
+    if (special->jointype == JOIN_ANTI && join->may_exclude_more() && has_several_partners(join, special, table))
+        return exclude_partners(join, special, table);
+    for (RestrictInfo* const condition : items<RestrictInfo>(conditions_of(join, special, table)))
+        if (const Refusal refusal = claim(join, special, table, condition)) return refusal;
     shape->join = special->jointype == JOIN_ANTI ? StreamedJoin::anti : StreamedJoin::left;
     return shape->partner < 0 ? merge(join, special, "an outer join has no equality to join by") : nullptr;
 }
@@ -95,7 +93,7 @@ Refusal add(JoinShape* join, const SpecialJoinInfo* special) {
 // row, the inner side of a semi-join has no rows to be joined to, and that of a left join has only keys that are NULL
 // where it finds no row.
 bool is_joinable(const JoinShape* join, const TableShape& table) {
-    if (table.join == StreamedJoin::inner) return true;
+    if (table.join == StreamedJoin::inner || table.exclusion >= 0) return true;
     const StreamedJoin partner = join->tables[table.partner].join;
     if (partner == StreamedJoin::inner) return true;
     if (partner != StreamedJoin::left || table.join != StreamedJoin::left) return false;
@@ -108,6 +106,34 @@ bool is_joinable(const JoinShape* join, const TableShape& table) {
 
 } // namespace
 
+// Tells whether the condition is one of ON of this join, over its outer and its inner side.
+static bool belongs(const JoinShape* join, const SpecialJoinInfo* special, const RestrictInfo* condition) {
+    return !condition->is_pushed_down && !btml_compat_is_clone(condition) &&
+           bms_is_subset(btml_compat_without_outer_joins(join->root, condition->required_relids),
+                         bms_union(special->syn_lefthand, special->syn_righthand)) &&
+           bms_overlap(condition->clause_relids, special->syn_righthand) &&
+           bms_overlap(condition->clause_relids, special->syn_lefthand);
+}
+
+List* conditions_of(const JoinShape* join, const SpecialJoinInfo* special, int table) {
+    List* conditions = NIL;
+    for (RestrictInfo* const condition : items<RestrictInfo>(join->tables[table].relation->joininfo))
+        if (belongs(join, special, condition)) conditions = lappend(conditions, condition);
+    return conditions;
+}
+
+// Tells whether a scan can give each combination of the table's keys once.
+bool can_be_distinct(const TableShape& table) {
+    for (const TableKey* const key : items<const TableKey>(table.keys)) {
+        Oid equality = InvalidOid;
+        bool hashes = false;
+        get_sort_group_operators(exprType(as_node(key->expression)), false, false, false, nullptr, &equality, nullptr,
+                                 &hashes);
+        if (!hashes || !is_total(as_node(key->expression))) return false;
+    }
+    return table.keys != NIL;
+}
+
 Refusal find_inner_sides(JoinShape* join) {
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(join->root->join_info_list))
         if (const Refusal refusal = add(join, special)) return refusal;
@@ -117,9 +143,16 @@ Refusal find_inner_sides(JoinShape* join) {
         return join->merge(bms_union(table.relids, join->tables[table.partner].relids),
                            "a join is above an outer join whose missing rows it may meet");
     }
+    for (int t = 0; t < join->table_count; t++) {
+        const TableShape& table = join->tables[t];
+        if (table.exclusion < 0) continue;
+        const Relids partners = items<const Exclusion>(join->exclusions)[table.exclusion]->partners;
+        if (!are_inner(join, partners)) return join->merge(bms_union(table.relids, partners), several_partners);
+    }
     for (int t = 0; t < join->table_count; t++)
         for (RestrictInfo* const condition : items<RestrictInfo>(join->tables[t].relation->joininfo))
-            if (!btml_compat_is_clone(condition) && !list_member_ptr(join->claimed, condition))
+            if (!btml_compat_is_clone(condition) && !list_member_ptr(join->claimed, condition) &&
+                !exclude_equal(join, condition))
                 return join->merge(bms_union(join->tables[t].relids, join->needed_by(condition->required_relids)),
                                    "it has a join condition other than the equality of two expressions");
     return nullptr;

@@ -12,6 +12,8 @@ namespace btml::pg::planner {
 // Null where the query can be factorised so far; else the reason why it cannot, a part of a sentence for people.
 using Refusal = const char*;
 
+constexpr Refusal several_partners = "an outer join has conditions over several tables",
+                  odd_outer_keys = "the keys of an outer join cannot be compared by their bytes";
 constexpr Refusal inner_side_is_join = "the inner side of an outer or semi-join is a join itself";
 
 // One relation of the join, read by the cheapest path that PostgreSQL has for it: a base relation, or a join of some
@@ -26,6 +28,10 @@ struct TableShape {
     // share.
     relational::StreamedJoin join;
     int partner;
+    // Whether it has each combination of its keys once: the inner side of a semi-join with several tables, or of an
+    // anti-join with several, in joins of the rows that it leaves out.
+    bool is_distinct;
+    int exclusion; // that it makes, by an anti-join with several tables; −1: none
 };
 
 // A class of equal columns: NULL joins to nothing.
@@ -34,6 +40,15 @@ struct Attribute {
     const char* name;      // of the first of its columns
     const char* qualified; // with the table's
     bool is_private;       // of the two tables of an outer join: no other table has it
+    int exclusion;         // of only the joins of the rows that this one leaves out; −1: of all
+};
+
+// A condition that leaves rows out which are a join themselves: what all rows add up to less what those do is what the
+// others add up to. It is `x <> y` over two tables, whose rows with equal values are left out, or an anti-join with
+// several tables, which leaves out those with a partner.
+struct Exclusion {
+    List* present;   // of Factor*: what is not NULL in rows that stay
+    Relids partners; // which must be joined by inner joins
 };
 
 struct TableKey {
@@ -48,6 +63,7 @@ struct Merging {
     List* reasons;   // of Refusal, by merger
     Relids wanted;   // what the last try asks for; empty: nothing
     Refusal because; // why the last try asks for it
+    bool may_exclude;
 };
 
 struct JoinShape {
@@ -56,7 +72,8 @@ struct JoinShape {
     TableShape* tables;
     int table_count;
     List* attributes; // of Attribute*
-    List* claimed;    // of RestrictInfo*: conditions of outer joins that are keys
+    List* claimed;    // of RestrictInfo*: conditions of outer joins that are keys, and those of exclusions
+    List* exclusions; // of Exclusion*
 
     // The relations whose columns the expression has.
     Relids relids(Node* expression) const;
@@ -71,6 +88,13 @@ struct JoinShape {
     Refusal merge(Relids relids, Refusal because) const;
     // The table's key of an attribute, or null.
     const TableKey* key(int table, int attribute) const;
+    // Whether the table stands in the tree of inner joins.
+    bool is_inner(int table) const { return tables[table].join == relational::StreamedJoin::inner; }
+    bool may_exclude_more() const;
+    // The join of the rows that all exclusions of this set leave out, a bit each, whatever the other exclusions say.
+    // Tables of the others have no keys, and are none of it.
+    JoinShape excluded_by(unsigned set) const;
+    bool has(int table, unsigned set) const;
 };
 
 // A factor of a product, over one table; table -1: a constant.
@@ -130,8 +154,10 @@ struct QueryShape {
     List* groups_of(const List* references) const;
 };
 
-// Finds what the query over the join `input` asks, with as few relations joined first as can be.
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query);
+// Finds what the query over the join `input` asks, with as few relations joined first as can be. may_exclude: whether
+// there may be exclusions, rather than tables that are joined first.
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, bool may_exclude,
+                   QueryShape* query);
 
 // Calls body(subroot) with the planner's state of each sub-query of FROM that has a plan of its own.
 template <class Body>
@@ -153,13 +179,28 @@ const char* relation_names(PlannerInfo* root, Relids relids, const char* between
 // Finds the tables of the join `input`, and the columns that must be equal in them.
 Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);
 
-// Finds the outer and semi-joins whose inner side is one table that is joined to one other, its partner, by keys; after
-// the attributes of inner joins were found.
+// Finds the outer and semi-joins whose inner side is one table that is joined to one other, its partner, by keys, or is
+// distinct, and exclusions; after the attributes of inner joins were found.
 Refusal find_inner_sides(JoinShape* join);
 
 // Gives the table a key of an attribute, which the first of its keys makes.
 Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
                 Attribute** attribute);
+
+// Returns the conditions (RestrictInfo*) of ON of an outer join, of whose inner side this table is.
+List* conditions_of(const JoinShape* join, const SpecialJoinInfo* special, int table);
+
+// Tells whether a scan can give each combination of the table's keys once.
+bool can_be_distinct(const TableShape& table);
+
+// Tells whether an outer join compares its inner side with more than one table.
+bool has_several_partners(const JoinShape* join, const SpecialJoinInfo* special, int table);
+
+// Makes an anti-join with several tables an exclusion.
+Refusal exclude_partners(JoinShape* join, const SpecialJoinInfo* special, int table);
+
+// Claims a condition over two tables that leaves out rows in which values are equal; returns false for another one.
+bool exclude_equal(JoinShape* join, RestrictInfo* condition);
 
 // Finds the aggregates and group columns of the target list and of HAVING; after find_join.
 Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query);
