@@ -44,7 +44,6 @@ bool is_volatile(PlannerInfo* root, Node* expression) {
 Refusal refuse_features(const PlannerInfo* root) {
     const Query* const query = root->parse;
     if (query->commandType != CMD_SELECT) return "it is no SELECT";
-    if (!query->hasAggs) return "it has no aggregates that its result uses";
     if (query->groupingSets) return "it has grouping sets";
     if (query->hasTargetSRFs) return "its target list has a set-returning function";
     if (locks_rows(root)) return "it locks rows";
@@ -225,8 +224,12 @@ const Path* below(const Path* path) {
         return as<ProjectionPath>(path)->subpath;
     case T_UniquePath:
         return as<UniquePath>(path)->subpath;
+    case T_UpperUniquePath:
+        return as<UpperUniquePath>(path)->subpath;
     case T_AggPath:
         return as<AggPath>(path)->subpath;
+    case T_GroupPath:
+        return as<GroupPath>(path)->subpath;
     default:
         return nullptr;
     }
@@ -318,12 +321,12 @@ static void merge_wanted(Merging* merging) {
     merging->wanted = nullptr;
 }
 
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query) {
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, QueryShape* query) {
     auto* const merging = allocate<Merging>();
     for (;;) {
         *query = {};
         Refusal refusal = find_join(root, input, merging, &query->join);
-        if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, mode, query);
+        if (!refusal) refusal = find_aggregates(asked, mode, query);
         if (!refusal || is_merged(merging)) {
             const bool is_told_by_first = refusal == all_joined_first || refusal == no_plan_for_part;
             return is_told_by_first && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;

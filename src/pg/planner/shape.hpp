@@ -119,6 +119,13 @@ struct GroupShape {
     bool is_counted; // is none of the result's groups: its values are counted
 };
 
+// What a query makes of the rows of its join: groups, each of which is a row of the result.
+struct Asked {
+    List* groups; // of Expr*, by whose values rows are told apart: of GROUP BY, or all that DISTINCT gives
+    const PathTarget* targets;
+    Node* having;
+};
+
 struct QueryShape {
     JoinShape join;
     List* aggregates;    // of AggregateShape*
@@ -127,7 +134,7 @@ struct QueryShape {
 };
 
 // Finds what the query over the join `input` asks, with as few relations joined first as can be.
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query);
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, QueryShape* query);
 
 // Calls body(subroot) with the planner's state of each sub-query of FROM that has a plan of its own.
 template <class Body>
@@ -157,8 +164,8 @@ Refusal find_inner_sides(JoinShape* join);
 Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
                 Attribute** attribute);
 
-// Finds the aggregates and group columns of the target list and of HAVING; after find_join.
-Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query);
+// Finds the aggregates and group columns of the targets and of HAVING; after find_join.
+Refusal find_aggregates(const Asked& asked, Factorize mode, QueryShape* query);
 
 // Tells whether the function is PostgreSQL's own cast of a number to a type that holds every value of the first, up to
 // the rounding of integers to floats.

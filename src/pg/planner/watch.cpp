@@ -58,10 +58,12 @@ void for_each_source(PlanState* node, const Body& body) {
     case T_IncrementalSortState:
     case T_MaterialState:
     case T_MemoizeState:
+    case T_ResultState:
     case T_SortState:
         body(node);
         [[fallthrough]];
     case T_AggState:
+    case T_GroupState:
     case T_HashState:
     case T_UniqueState:
         for_each_source(outerPlanState(node), body);
@@ -89,10 +91,15 @@ bool can_stop(const Path* path) {
 
 } // namespace
 
-bool can_be_given_up(const AggPath* aggregate) {
-    const bool reads_first = aggregate->aggstrategy == AGG_PLAIN || aggregate->aggstrategy == AGG_HASHED ||
-                             IsA(aggregate->subpath, SortPath);
-    return aggregate->aggsplit == AGGSPLIT_SIMPLE && reads_first && can_stop(aggregate->subpath);
+bool can_be_given_up(const Path* grouping) {
+    const Path* const input = below(grouping);
+    bool reads_first = IsA(input, SortPath);
+    if (IsA(grouping, AggPath)) {
+        const auto* const aggregate = as<AggPath>(grouping);
+        if (aggregate->aggsplit != AGGSPLIT_SIMPLE) return false;
+        reads_first = reads_first || aggregate->aggstrategy == AGG_PLAIN || aggregate->aggstrategy == AGG_HASHED;
+    }
+    return reads_first && can_stop(input);
 }
 
 // Makes a watch of the plan's nodes in this memory.
