@@ -290,7 +290,8 @@ Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinSh
     if (const Refusal refusal = add_tables(input, join)) return refusal;
     for (const EquivalenceClass* const equal : items<const EquivalenceClass>(root->eq_classes))
         if (const Refusal refusal = add_attribute(root, equal, join)) return refusal;
-    return find_inner_sides(join);
+    if (const Refusal refusal = find_inner_sides(join)) return refusal;
+    return refuse_raising_joins(*join);
 }
 
 // Whether merging would change nothing: then no other try would go better.

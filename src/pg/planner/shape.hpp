@@ -160,6 +160,10 @@ Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinSh
 // the attributes of inner joins were found.
 Refusal find_inner_sides(JoinShape* join);
 
+// Refuses a table that is a join of several relations where that evaluates what may raise an error: PostgreSQL's own
+// plan may join other tables before, and not meet the rows for which it does.
+Refusal refuse_raising_joins(const JoinShape& join);
+
 // Gives the table a key of an attribute, which the first of its keys makes.
 Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
                 Attribute** attribute);
