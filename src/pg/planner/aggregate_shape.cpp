@@ -382,12 +382,12 @@ List* QueryShape::groups_of(const List* references) const {
     return numbers;
 }
 
-Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query) {
+Refusal find_aggregates(const Asked& asked, Factorize mode, QueryShape* query) {
     const PlannerInfo* const root = query->join.root;
-    List* const groups = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
+    List* const groups = asked.groups;
     Uses uses = {NIL, NIL, groups, NIL, false, false};
-    collect_uses(as_node(grouped->reltarget->exprs), &uses);
-    collect_uses(having, &uses);
+    collect_uses(as_node(asked.targets->exprs), &uses);
+    collect_uses(asked.having, &uses);
     if (uses.sub_plans) return "a sub-query stands in its target list or in HAVING";
     for (const Var* const column : items<const Var>(uses.columns))
         uses.others = uses.others || root->parse->groupingSets || !depends_on_groups(root, column, groups);
@@ -408,7 +408,7 @@ Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, Query
         if (aggref->aggdistinct && !is_extremum(shape->cell))
             if (const Refusal refusal = find_distinct(shape, query)) return refusal;
     }
-    return query->aggregates ? nullptr : "it has no aggregates that its result uses";
+    return query->aggregates || query->groups ? nullptr : "it has no aggregates that its result uses";
 }
 
 } // namespace btml::pg::planner

@@ -82,8 +82,9 @@ BTML_FUNCTION(btml_explain_factorized) {
     ResultRows rows(fcinfo);
     for (const char* const line : items<const char>(lines)) rows.add_row(std::string_view(line));
     if (!lines)
-        rows.add_row(
-            std::string_view("not factorized, since it has no aggregates over a join (functions are not looked into)"));
+        rows.add_row(std::string_view(
+            "not factorized, since it has no aggregates, GROUP BY or DISTINCT over a join (functions are not "
+            "looked into)"));
     return rows.done();
 }
 

@@ -172,40 +172,51 @@ List* scan_target_list(const QueryShape& query) {
     return list;
 }
 
-bool is_aggregate(const Path* path) {
-    return IsA(path, AggPath) || IsA(path, GroupingSetsPath);
+// Tells whether the path is one of PostgreSQL's own that make groups: aggregates, GROUP BY without any, DISTINCT.
+bool makes_groups(const Path* path) {
+    return IsA(path, AggPath) || IsA(path, GroupingSetsPath) || IsA(path, GroupPath) || IsA(path, UpperUniquePath);
 }
 
 // tuple_fraction: as in PlannerInfo, rows that will be asked for from 1 on, below a part of them; 0: all.
-const Path* cheapest_aggregate(const RelOptInfo* grouped, double tuple_fraction) {
+const Path* cheapest_grouping(const RelOptInfo* grouped, double tuple_fraction) {
     Path* best = nullptr;
     for (Path* const path : items<Path>(grouped->pathlist)) {
-        if (!is_aggregate(path) || path->param_info) continue;
+        if (!makes_groups(path) || path->param_info) continue;
         const double fraction = tuple_fraction >= 1 ? tuple_fraction / path->rows : tuple_fraction;
         if (!best || compare_fractional_path_costs(path, best, fraction) < 0) best = path;
     }
     return best;
 }
 
+// Returns a copy of a path that makes groups, before HAVING.
+Path* copy_without_having(const Path* path) {
+    const auto copied = [](const auto* of, auto* copy) {
+        *copy = *of;
+        return copy;
+    };
+    if (IsA(path, UpperUniquePath)) return &copied(as<UpperUniquePath>(path), makeNode(UpperUniquePath))->path;
+    if (IsA(path, GroupPath)) {
+        auto* const copy = copied(as<GroupPath>(path), makeNode(GroupPath));
+        copy->qual = NIL;
+        return &copy->path;
+    }
+    if (IsA(path, GroupingSetsPath)) {
+        auto* const copy = copied(as<GroupingSetsPath>(path), makeNode(GroupingSetsPath));
+        copy->qual = NIL;
+        return &copy->path;
+    }
+    auto* const copy = copied(as<AggPath>(path), makeNode(AggPath));
+    copy->qual = NIL;
+    return &copy->path;
+}
+
 // The ordinary plan, which gives what our node would: grouping columns and aggregates, before HAVING. It is a copy of
 // its own, since the planner frees paths that are dominated and gives those that are not other targets.
-Path* ordinary_path(const Path* best, const List* scan_targets) {
-    Path* path = nullptr;
-    if (IsA(best, AggPath)) {
-        auto* const copy = makeNode(AggPath);
-        memcpy(copy, best, sizeof(AggPath));
-        copy->qual = NIL;
-        path = &copy->path;
-    } else {
-        auto* const copy = makeNode(GroupingSetsPath);
-        memcpy(copy, best, sizeof(GroupingSetsPath));
-        copy->qual = NIL;
-        path = &copy->path;
-    }
-    path->pathtarget = create_empty_pathtarget();
+Path* ordinary_path(PlannerInfo* root, const Path* best, const List* scan_targets) {
+    PathTarget* const target = create_empty_pathtarget();
     for (const TargetEntry* const entry : items<const TargetEntry>(scan_targets))
-        add_column_to_pathtarget(path->pathtarget, copy_of(entry->expr), 0);
-    return path;
+        add_column_to_pathtarget(target, copy_of(entry->expr), 0);
+    return reinterpret_cast<Path*>(create_projection_path(root, best->parent, copy_without_having(best), target));
 }
 
 // What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
@@ -220,10 +231,10 @@ List* descriptions(const PathParts& parts, double join_rows) {
 int factorized_depth(const PlannerInfo* root) {
     int depth = 0;
     for_each_subroot(root, [&](const PlannerInfo* of) { depth = std::max(depth, factorized_depth(of)); });
-    for (const RelOptInfo* const grouped : items<const RelOptInfo>(root->upper_rels[UPPERREL_GROUP_AGG]))
-        for (const Path* const path : items<const Path>(grouped->pathlist))
-            if (IsA(path, CustomPath) && reinterpret_cast<const CustomPath*>(path)->methods == &path_methods)
-                return depth + 1;
+    for (const UpperRelationKind stage : {UPPERREL_GROUP_AGG, UPPERREL_DISTINCT})
+        for (const RelOptInfo* const grouped : items<const RelOptInfo>(root->upper_rels[stage]))
+            for (const Path* const path : items<const Path>(grouped->pathlist))
+                if (IsA(path, CustomPath) && as<CustomPath>(path)->methods == &path_methods) return depth + 1;
     return depth;
 }
 
@@ -268,17 +279,17 @@ double min_cost(const JoinShape& join) {
 }
 
 // Drops PostgreSQL's own plans, whose costs are too low where keys are skewed.
-void drop_aggregates(RelOptInfo* grouped) {
+void drop_groupings(RelOptInfo* grouped) {
     List* others = NIL;
     for (Path* const path : items<Path>(grouped->pathlist))
-        if (!is_aggregate(path)) others = lappend(others, path);
+        if (!makes_groups(path)) others = lappend(others, path);
     grouped->pathlist = others;
 }
 
 // Returns what the ordinary plan costs. Where a part of its rows is wanted that is PostgreSQL's own estimate, since a
 // sorted plan may give them early.
 double ordinary_cost(const JoinShape& join, const Path* best) {
-    return join.root->tuple_fraction > 0 ? best->total_cost : skewed_cost(join, best);
+    return join.root->tuple_fraction > 0 ? best->total_cost : skewed_cost(join.excluded_by(0), best);
 }
 
 // An ordinary plan that is thought cheaper, by no more than this, is begun first.
@@ -304,12 +315,12 @@ double max_rows_of(const PlannerInfo* root, const Path* ordinary, double our_cos
 // Returns how many groups the node has before HAVING, and before they are merged.
 double groups_of(const QueryShape& query, const Path* best, double join_rows) {
     List* expressions = NIL;
-    bool are_merged = !IsA(best, AggPath);
+    bool are_merged = IsA(best, GroupingSetsPath);
     for (const GroupShape* const group : items<const GroupShape>(query.groups)) {
         are_merged = are_merged || group->is_distinct;
         expressions = lappend(expressions, group->expression);
     }
-    if (!are_merged) return std::max(1.0, as<AggPath>(best)->numGroups);
+    if (!are_merged) return std::max(1.0, IsA(best, AggPath) ? as<AggPath>(best)->numGroups : best->rows);
     return expressions ? estimate_num_groups(query.join.root, expressions, join_rows, nullptr, nullptr) : 1;
 }
 
@@ -347,20 +358,20 @@ Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ord
 }
 
 // Finds the cheaper way of those with and without exclusions; they are taken where the setting forces it.
-Refusal find_candidate(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, const Path* ordinary,
+Refusal find_candidate(PlannerInfo* root, RelOptInfo* input, const Asked& asked, const Path* ordinary,
                        double ordinary_cost, Candidate* best) {
     const Refusal refusal = plan_candidate(input, ordinary, ordinary_cost, best);
     if (!best->query.join.exclusions || (!refusal && force_factorize_aggregates())) return refusal;
     Candidate merged = {};
-    if (find_query(root, input, grouped, factorize_aggregates(), false, &merged.query) ||
+    if (find_query(root, input, asked, factorize_aggregates(), false, &merged.query) ||
         plan_candidate(input, ordinary, ordinary_cost, &merged))
         return refusal;
     if (refusal || merged.cost < best->cost) *best = merged;
     return nullptr;
 }
 
-void add_our_path(const RelOptInfo* input, RelOptInfo* grouped, const Path* ordinary, double ordinary_cost,
-                  const Candidate& candidate) {
+void add_our_path(const RelOptInfo* input, RelOptInfo* grouped, const Asked& asked, const Path* ordinary,
+                  double ordinary_cost, const Candidate& candidate) {
     const bool forced = force_factorize_aggregates();
     const double total = candidate.cost + ordinary->rows * cpu_tuple_cost;
     const bool is_cheaper = total < ordinary_cost;
@@ -369,36 +380,35 @@ void add_our_path(const RelOptInfo* input, RelOptInfo* grouped, const Path* ordi
     for (const Path* const scan : items<const Path>(candidate.scans))
         if (!forced) btml_compat_add_disabled_nodes(&path->path, scan);
     List* const targets = scan_target_list(candidate.query);
-    path->custom_paths = lappend(path->custom_paths, ordinary_path(ordinary, targets));
+    path->custom_paths = lappend(path->custom_paths, ordinary_path(candidate.query.join.root, ordinary, targets));
     path->path.pathtype = T_CustomScan;
     path->path.parent = grouped;
-    path->path.pathtarget = grouped->reltarget;
+    path->path.pathtarget = const_cast<PathTarget*>(asked.targets);
     path->path.rows = ordinary->rows;
     path->path.startup_cost = forced ? 0 : is_cheaper ? candidate.cost : ordinary->startup_cost;
     path->path.total_cost = forced ? 0 : is_cheaper ? total : ordinary->total_cost;
     path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
     const PathParts& parts = candidate.parts;
-    auto* const having = reinterpret_cast<List*>(candidate.query.join.root->parse->havingQual);
-    path->custom_private = list_make5(targets, having, parts.plan, descriptions(parts, input->rows), parts.names);
+    path->custom_private = list_make5(targets, asked.having, parts.plan, descriptions(parts, input->rows), parts.names);
     path->custom_private = lappend(path->custom_private, parts.computed);
     path->custom_private = lappend(path->custom_private, makeFloat(psprintf("%.0f", candidate.max_rows)));
     path->methods = &path_methods;
-    if (!forced && path->path.total_cost >= ordinary->total_cost) drop_aggregates(grouped);
+    if (!forced && path->path.total_cost >= ordinary->total_cost) drop_groupings(grouped);
     add_path(grouped, &path->path);
 }
 
 // Adds a path where it pays, or where the ordinary plan is to be begun first.
-Refusal compete(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Candidate* candidate) {
-    const Path* const ordinary = cheapest_aggregate(grouped, root->tuple_fraction);
+Refusal compete(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, const Asked& asked, Candidate* candidate) {
+    const Path* const ordinary = cheapest_grouping(grouped, root->tuple_fraction);
     if (!ordinary) return "PostgreSQL has no plan for it that could be fallen back to";
     const double cost = ordinary_cost(candidate->query.join, ordinary);
-    if (const Refusal refusal = find_candidate(root, input, grouped, ordinary, cost, candidate)) return refusal;
+    if (const Refusal refusal = find_candidate(root, input, asked, ordinary, cost, candidate)) return refusal;
     const double total = candidate->cost + ordinary->rows * cpu_tuple_cost;
     if (total >= cost && !force_factorize_aggregates()) {
         candidate->max_rows = total < cost * max_advantage ? max_rows_of(root, ordinary, total) : 0;
         if (candidate->max_rows == 0) return psprintf("the ordinary plan is cheaper: %.0f against %.0f", cost, total);
     }
-    add_our_path(input, grouped, ordinary, cost, *candidate);
+    add_our_path(input, grouped, asked, ordinary, cost, *candidate);
     return nullptr;
 }
 
@@ -414,10 +424,10 @@ const char* tell_merged(const JoinShape& join) {
 }
 
 // join: null where the query was refused before it was known what is joined first. max_rows: of the ordinary plan.
-void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Refusal refusal, double max_rows) {
+void tell(PlannerInfo* root, Relids relids, const JoinShape* join, Refusal refusal, double max_rows) {
     if (!verdicts) return;
     const MemoryContext before = MemoryContextSwitchTo(verdicts->memory);
-    const char* const names = relation_names(root, btml_compat_without_outer_joins(root, input->relids), ", ");
+    const char* const names = relation_names(root, btml_compat_without_outer_joins(root, relids), ", ");
     const char* const merged = join ? tell_merged(*join) : "";
     const char* const when = max_rows > 0 ? psprintf(" once the ordinary plan has found %.0f rows", max_rows) : "";
     char* const line =
@@ -427,21 +437,56 @@ void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Ref
     MemoryContextSwitchTo(before);
 }
 
-void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
+// Leaves constants out, which tell no rows apart, but not where there is nothing else: without a group column there is
+// a row for no rows as well.
+List* without_constants(List* groups) {
+    List* others = NIL;
+    for (Node* const group : items<Node>(groups))
+        if (!IsA(group, Const)) others = lappend(others, group);
+    return others ? others : groups;
+}
+
+// DISTINCT has the join's rows for input, of which it gives all columns.
+Asked asked_by(const PlannerInfo* root, bool is_distinct, const RelOptInfo* input, const RelOptInfo* grouped) {
+    const Query* const query = root->parse;
+    List* const groups =
+        get_sortgrouplist_exprs(is_distinct ? query->distinctClause : query->groupClause, root->processed_tlist);
+    return {query->groupingSets ? groups : without_constants(groups),
+            is_distinct ? input->reltarget : grouped->reltarget, query->havingQual};
+}
+
+void consider(PlannerInfo* root, bool is_distinct, RelOptInfo* input, RelOptInfo* grouped) {
     Candidate candidate = {};
-    Refusal refusal = factorized_depth(root) < max_depth
-                          ? find_query(root, input, grouped, factorize_aggregates(), true, &candidate.query)
-                          : "its sub-queries are factorized three deep, and each level doubles the plan";
+    const Asked asked = asked_by(root, is_distinct, input, grouped);
+    Refusal refusal = nullptr;
+    if (is_distinct && root->parse->hasDistinctOn)
+        refusal = "it has DISTINCT ON, which keeps one row of several";
+    else if (factorized_depth(root) >= max_depth)
+        refusal = "its sub-queries are factorized three deep, and each level doubles the plan";
+    else
+        refusal = find_query(root, input, asked, factorize_aggregates(), true, &candidate.query);
     const bool is_found = !refusal;
-    if (is_found) refusal = compete(root, input, grouped, &candidate);
-    tell(root, input, is_found ? &candidate.query.join : nullptr, refusal, candidate.max_rows);
+    if (is_found) refusal = compete(root, input, grouped, asked, &candidate);
+    tell(root, input->relids, is_found ? &candidate.query.join : nullptr, refusal, candidate.max_rows);
+}
+
+// Tells of a DISTINCT whose input is no join but the window functions over one.
+void tell_of_windows(PlannerInfo* root) {
+    const Query* const query = root->parse;
+    if (query->hasWindowFuncs && !query->hasAggs && !query->groupClause &&
+        bms_membership(root->all_baserels) == BMS_MULTIPLE)
+        tell(root, root->all_baserels, nullptr, "its DISTINCT is over window functions", 0);
 }
 
 void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
     if (previous_hook) previous_hook(root, stage, input, output, extra);
-    if (factorize_aggregates() == Factorize::off || stage != UPPERREL_GROUP_AGG) return;
-    if (input->reloptkind != RELOPT_JOINREL || output->reloptkind != RELOPT_UPPER_REL) return;
-    consider(root, input, output);
+    const bool is_distinct = stage == UPPERREL_DISTINCT;
+    if (factorize_aggregates() == Factorize::off || (stage != UPPERREL_GROUP_AGG && !is_distinct)) return;
+    if (output->reloptkind != RELOPT_UPPER_REL) return;
+    if (input->reloptkind == RELOPT_JOINREL)
+        consider(root, is_distinct, input, output);
+    else if (is_distinct)
+        tell_of_windows(root);
 }
 
 } // namespace

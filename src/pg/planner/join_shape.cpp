@@ -44,7 +44,6 @@ bool is_volatile(PlannerInfo* root, Node* expression) {
 Refusal refuse_features(const PlannerInfo* root) {
     const Query* const query = root->parse;
     if (query->commandType != CMD_SELECT) return "it is no SELECT";
-    if (!query->hasAggs) return "it has no aggregates that its result uses";
     if (query->hasTargetSRFs) return "its target list has a set-returning function";
     if (locks_rows(root)) return "it locks rows";
     if (has_alternatives_below(root)) return "a sub-query in FROM has an EXISTS that may be hashed or not";
@@ -226,8 +225,14 @@ const Path* below(const Path* path) {
         return as<ProjectionPath>(path)->subpath;
     case T_UniquePath:
         return as<UniquePath>(path)->subpath;
+    case T_UpperUniquePath:
+        return as<UpperUniquePath>(path)->subpath;
     case T_AggPath:
         return as<AggPath>(path)->subpath;
+    case T_GroupPath:
+        return as<GroupPath>(path)->subpath;
+    case T_GroupingSetsPath:
+        return as<GroupingSetsPath>(path)->subpath;
     default:
         return nullptr;
     }
@@ -288,7 +293,8 @@ Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinSh
     if (const Refusal refusal = add_tables(input, join)) return refusal;
     for (const EquivalenceClass* const equal : items<const EquivalenceClass>(root->eq_classes))
         if (const Refusal refusal = add_attribute(root, equal, join)) return refusal;
-    return find_inner_sides(join);
+    if (const Refusal refusal = find_inner_sides(join)) return refusal;
+    return refuse_raising_joins(*join);
 }
 
 // Whether merging would change nothing: then no other try would go better.
@@ -327,16 +333,16 @@ static bool can_subtract(const QueryShape* query) {
     return true;
 }
 
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, bool may_exclude,
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, bool may_exclude,
                    QueryShape* query) {
     auto* const merging = allocate<Merging>();
     merging->may_exclude = may_exclude;
     for (;;) {
         *query = {};
         Refusal refusal = find_join(root, input, merging, &query->join);
-        if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, mode, query);
+        if (!refusal) refusal = find_aggregates(asked, mode, query);
         if (!refusal && query->join.exclusions && !can_subtract(query))
-            return find_query(root, input, grouped, mode, false, query);
+            return find_query(root, input, asked, mode, false, query);
         if (!refusal || is_merged(merging)) {
             const bool is_told_by_first = refusal == all_joined_first || refusal == no_plan_for_part;
             return is_told_by_first && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;

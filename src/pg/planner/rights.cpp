@@ -54,15 +54,14 @@ void check_list(const List* expressions) {
     check_expression(as_node(const_cast<List*>(expressions)), nullptr);
 }
 
+void check_equality(int columns, const Oid* operators) {
+    for (int i = 0; i < columns; i++) require_execute(get_opcode(operators[i]));
+}
+
 // A hash table of groups is not made where the plan is only shown.
 void check_groups(const Agg* plan, int flags) {
     if (plan->aggstrategy == AGG_HASHED && (flags & EXEC_FLAG_EXPLAIN_ONLY) != 0) return;
-    for (int i = 0; i < plan->numCols; i++) require_execute(get_opcode(plan->grpOperators[i]));
-}
-
-// A plan that keeps rows by their parameters compares these.
-void check_kept_rows(const Memoize* plan) {
-    for (int i = 0; i < plan->numKeys; i++) require_execute(get_opcode(plan->hashOperators[i]));
+    check_equality(plan->numCols, plan->grpOperators);
 }
 
 void check_plans(const List* plans, int flags) {
@@ -80,6 +79,12 @@ void check_rights(const Plan* plan, int flags) {
     switch (nodeTag(plan)) {
     case T_Agg:
         check_groups(as<Agg>(plan), flags);
+        break;
+    case T_Group:
+        check_equality(as<Group>(plan)->numCols, as<Group>(plan)->grpOperators);
+        break;
+    case T_Unique:
+        check_equality(as<Unique>(plan)->numCols, as<Unique>(plan)->uniqOperators);
         break;
     case T_HashJoin:
         check_list(as<HashJoin>(plan)->hashclauses);
@@ -99,7 +104,8 @@ void check_rights(const Plan* plan, int flags) {
         check_list(as<BitmapHeapScan>(plan)->bitmapqualorig);
         break;
     case T_Memoize:
-        check_kept_rows(as<Memoize>(plan));
+        // It keeps rows by their parameters, which it compares.
+        check_equality(as<Memoize>(plan)->numKeys, as<Memoize>(plan)->hashOperators);
         break;
     case T_Append:
         check_plans(as<Append>(plan)->appendplans, flags);

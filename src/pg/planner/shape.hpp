@@ -143,6 +143,13 @@ struct GroupShape {
     bool is_distinct; // is none of the result's groups: its values are told apart for an aggregate with DISTINCT
 };
 
+// What a query makes of the rows of its join: groups, each of which is a row of the result.
+struct Asked {
+    List* groups; // of Expr*, by whose values rows are told apart: of GROUP BY, or all that DISTINCT gives
+    const PathTarget* targets;
+    Node* having;
+};
+
 struct QueryShape {
     JoinShape join;
     List* aggregates;    // of AggregateShape*
@@ -156,7 +163,7 @@ struct QueryShape {
 
 // Finds what the query over the join `input` asks, with as few relations joined first as can be. may_exclude: whether
 // there may be exclusions, rather than tables that are joined first.
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, bool may_exclude,
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, bool may_exclude,
                    QueryShape* query);
 
 // Calls body(subroot) with the planner's state of each sub-query of FROM that has a plan of its own.
@@ -183,6 +190,10 @@ Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinSh
 // distinct, and exclusions; after the attributes of inner joins were found.
 Refusal find_inner_sides(JoinShape* join);
 
+// Refuses a table that is a join of several relations where that evaluates what may raise an error: PostgreSQL's own
+// plan may join other tables before, and not meet the rows for which it does.
+Refusal refuse_raising_joins(const JoinShape& join);
+
 // Gives the table a key of an attribute, which the first of its keys makes.
 Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
                 Attribute** attribute);
@@ -202,8 +213,8 @@ Refusal exclude_partners(JoinShape* join, const SpecialJoinInfo* special, int ta
 // Claims a condition over two tables that leaves out rows in which values are equal; returns false for another one.
 bool exclude_equal(JoinShape* join, RestrictInfo* condition);
 
-// Finds the aggregates and group columns of the target list and of HAVING; after find_join.
-Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query);
+// Finds the aggregates and group columns of the targets and of HAVING; after find_join.
+Refusal find_aggregates(const Asked& asked, Factorize mode, QueryShape* query);
 
 // Tells whether the function is PostgreSQL's own cast of a number to a type that holds every value of the first, up to
 // the rounding of integers to floats.

@@ -84,6 +84,12 @@ bool all_plain(const List* expressions) {
     return true;
 }
 
+// Whether every value of the type has a text.
+bool is_always_written(Oid type) {
+    constexpr Oid types[] = {BOOLOID, INT2OID, INT4OID, INT8OID, UUIDOID};
+    return type_is_enum(type) || std::find(std::begin(types), std::end(types), type) != std::end(types);
+}
+
 // PostgreSQL's functions whose value depends on settings and on the time of the transaction alone.
 constexpr const char* stable_functions[] = {"age",     "concat",   "concat_ws", "date",    "date_part",   "date_trunc",
                                             "extract", "interval", "now",       "time",    "timestamp",   "timestamptz",
@@ -216,6 +222,12 @@ bool list_operator_meets(Demand demand, const ScalarArrayOpExpr* call) {
             (demand == Demand::pure && is_pure_operator(call->opno, value)));
 }
 
+bool cast_meets(Demand demand, const CoerceViaIO* cast) {
+    const Oid type = getBaseType(exprType(as_node(cast->arg)));
+    return (cast->resulttype == TEXTOID && is_always_written(type)) ||
+           (demand == Demand::pure && is_plain(cast->resulttype) && is_plain(type));
+}
+
 bool case_meets(Demand demand, const CaseExpr* expression) {
     if (!meets(demand, as_node(expression->arg))) return false;
     for (const CaseWhen* const when : items<const CaseWhen>(expression->args))
@@ -259,8 +271,7 @@ bool meets(Demand demand, Node* expression) {
         return is_pure && is_plain(as<MinMaxExpr>(expression)->minmaxtype) &&
                all_meet(demand, as<MinMaxExpr>(expression)->args);
     case T_CoerceViaIO:
-        return is_pure && is_plain(as<CoerceViaIO>(expression)->resulttype) &&
-               is_plain(exprType(as_node(as<CoerceViaIO>(expression)->arg))) &&
+        return cast_meets(demand, as<CoerceViaIO>(expression)) &&
                meets(demand, as_node(as<CoerceViaIO>(expression)->arg));
     default:
         return false;

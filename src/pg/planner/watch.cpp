@@ -58,10 +58,12 @@ void for_each_source(PlanState* node, const Body& body) {
     case T_IncrementalSortState:
     case T_MaterialState:
     case T_MemoizeState:
+    case T_ResultState:
     case T_SortState:
         body(node);
         [[fallthrough]];
     case T_AggState:
+    case T_GroupState:
     case T_HashState:
     case T_UniqueState:
         for_each_source(outerPlanState(node), body);
@@ -89,16 +91,17 @@ bool can_stop(const Path* path) {
 
 } // namespace
 
-static bool can_be_given_up(AggStrategy strategy, const Path* input) {
-    const bool reads_first = strategy == AGG_PLAIN || strategy == AGG_HASHED || IsA(input, SortPath);
+bool can_be_given_up(const Path* grouping) {
+    const Path* const input = below(grouping);
+    bool reads_first = IsA(input, SortPath);
+    if (IsA(grouping, AggPath)) {
+        const auto* const aggregate = as<AggPath>(grouping);
+        if (aggregate->aggsplit != AGGSPLIT_SIMPLE) return false;
+        reads_first = reads_first || aggregate->aggstrategy == AGG_PLAIN || aggregate->aggstrategy == AGG_HASHED;
+    }
+    if (IsA(grouping, GroupingSetsPath))
+        reads_first = reads_first || as<GroupingSetsPath>(grouping)->aggstrategy == AGG_HASHED;
     return reads_first && can_stop(input);
-}
-
-bool can_be_given_up(const Path* aggregate) {
-    if (const auto* const sets = reinterpret_cast<const GroupingSetsPath*>(aggregate); IsA(sets, GroupingSetsPath))
-        return can_be_given_up(sets->aggstrategy, sets->subpath);
-    const auto* const plain = as<AggPath>(aggregate);
-    return plain->aggsplit == AGGSPLIT_SIMPLE && can_be_given_up(plain->aggstrategy, plain->subpath);
 }
 
 // Makes a watch of the plan's nodes in this memory.
