@@ -229,10 +229,10 @@ std::string check_rows(const Source& source, const std::string& as_of, const std
                        const std::optional<std::string>& holdout, RunContext& context) {
     const auto count_of = [](const std::string& expression) { return ", count(" + expression + ")::text"; };
     const std::vector<TextRow> rows =
-        text_rows("SELECT count(*)::text" + count_of(as_of.empty() ? "1" : quoted(as_of)) +
-                      count_of(target ? quoted(*target) : "1") +
-                      count_of(holdout ? "nullif(" + quoted(*holdout) + ", false)" : "1") +
-                      (as_of.empty() ? ", ''" : ", extract(epoch FROM max(" + quoted(as_of) + "))::text") +
+        text_rows("SELECT count(*)::text" + count_of(as_of.empty() ? "1" : quoted_name(as_of)) +
+                      count_of(target ? quoted_name(*target) : "1") +
+                      count_of(holdout ? "nullif(" + quoted_name(*holdout) + ", false)" : "1") +
+                      (as_of.empty() ? ", ''" : ", extract(epoch FROM max(" + quoted_name(as_of) + "))::text") +
                       " FROM (\n" + source.analysis().text + "\n) AS source",
                   "checking rows", context);
     const auto number = [&](size_t i) { return std::stoull(rows.front()[i]); };

@@ -208,7 +208,7 @@ void require_unique_keys(const Plan& plan, RunContext& context) {
         if (!relation.unique) continue;
         std::string columns;
         for (const KeyPair& pair : relation.key) columns += (columns.empty() ? "" : ", ") + literal(pair.column);
-        const std::string table = quoted(relation.schema) + "." + quoted(relation.table);
+        const std::string table = quoted_name(relation.schema) + "." + quoted_name(relation.table);
         joined += (joined.empty() ? "(" : ", (") + literal(relation.name) + ", " + literal(table) + ", ARRAY[" +
                   columns + "])";
     }

@@ -90,7 +90,7 @@ class FeatureSelection {
         const Oid type = request_.source.columns()[static_cast<size_t>(request_.source.column(name))].type;
         const bool has_hash = pg_call(
             [=] { return lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc != InvalidOid; });
-        return quoted(name) + (has_hash ? "" : "::text");
+        return quoted_name(name) + (has_hash ? "" : "::text");
     }
 
     // The sample's rows are those of the least hashes, whatever the order of the source's rows. Only they are written
@@ -99,18 +99,18 @@ class FeatureSelection {
         std::string keys = hashed(request_.target), columns;
         for (const std::string& name : key_columns()) keys += ", " + hashed(name);
         for (const Source::Column& column : request_.source.columns())
-            if (column.name != request_.holdout) columns += "sample." + quoted(column.name) + ", ";
+            if (column.name != request_.holdout) columns += "sample." + quoted_name(column.name) + ", ";
         const std::string rows = std::to_string(sample_rows);
         std::string sql = "WITH btml_hashed AS (SELECT source.*, pg_catalog.hash_record_extended(ROW(" + keys + "), " +
                           std::to_string(request_.options.seed) + ") AS btml_hash FROM (\n" +
-                          request_.source.analysis().text + "\n) AS source WHERE " + quoted(request_.target) +
+                          request_.source.analysis().text + "\n) AS source WHERE " + quoted_name(request_.target) +
                           " IS NOT NULL ORDER BY btml_hash FETCH FIRST " + rows +
                           " ROWS WITH TIES), sample AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY btml_hash, "
                           "btml_hashed::text COLLATE \"C\") AS btml_place FROM btml_hashed ORDER BY btml_place LIMIT " +
                           rows + ")";
-        const std::string by_hash = "sample.btml_place % 5 = 0", as_of = quoted(plan_.as_of);
+        const std::string by_hash = "sample.btml_place % 5 = 0", as_of = quoted_name(plan_.as_of);
         if (request_.holdout)
-            return sql + " SELECT " + columns + "sample." + quoted(*request_.holdout) + " AS " + holdout_column +
+            return sql + " SELECT " + columns + "sample." + quoted_name(*request_.holdout) + " AS " + holdout_column +
                    " FROM sample";
         if (plan_.as_of.empty()) return sql + " SELECT " + columns + by_hash + " AS " + holdout_column + " FROM sample";
         return sql + ", border AS (SELECT percentile_disc(0.8) WITHIN GROUP (ORDER BY " + as_of + ") AS at, max(" +
@@ -176,12 +176,12 @@ class FeatureSelection {
         const bool is_text = first.type == ColumnType::text &&
                              (first.aggregate == Aggregate::last || first.aggregate == Aggregate::value);
         if (!type || (type == ColumnType::text) != is_text || type == ColumnType::time) return;
-        const std::string value = quoted(request_.target) + (type == ColumnType::boolean ? "::int" : "");
+        const std::string value = quoted_name(request_.target) + (type == ColumnType::boolean ? "::int" : "");
         Plan alone = plan_;
         alone.features = {first};
         const std::vector<TextRow> rows =
             text_rows("SELECT count(*)::text FROM (\n" + feature_sql_over(alone, sample_, context_) +
-                          "\n) AS f WHERE " + value + " IS DISTINCT FROM " + quoted(first.name),
+                          "\n) AS f WHERE " + value + " IS DISTINCT FROM " + quoted_name(first.name),
                       "comparing a feature with the target", context_);
         if (rows.front().front() == "0")
             notice("feature \"" + first.name + "\" equals the target in every row",

@@ -30,13 +30,13 @@ class TableValues {
     TableValues(const CatalogueTable& table, std::string time, std::string condition, RunContext& context)
         : table_(table),
           time_(std::move(time)),
-          from_(" FROM " + quoted(table.schema) + "." + quoted(table.name)),
+          from_(" FROM " + quoted_name(table.schema) + "." + quoted_name(table.name)),
           condition_(std::move(condition)),
           context_(context) {}
 
     TextValues texts(const std::string& column) const {
         constexpr int most = 3;
-        const std::string name = quoted(column);
+        const std::string name = quoted_name(column);
         const std::vector<TextRow> rows =
             text_rows("SELECT value, n::text, (count(*) OVER ())::text FROM (SELECT " + name +
                           "::text COLLATE \"C\" AS value, count(*) AS n" + from_ + " WHERE " + name + " IS NOT NULL" +
@@ -73,7 +73,7 @@ class TableValues {
         std::vector<std::string> ranges;
         for (const TableColumn& column : table_.columns) {
             if (column.type != ColumnType::number || column.of_key) continue;
-            const std::string name = quoted(column.name);
+            const std::string name = quoted_name(column.name);
             const std::string counts = ") FILTER (WHERE " + is_number(name);
             ranges.push_back("min(" + name + counts + ")::text || ' ' || max(" + name + counts +
                              ")::text || CASE WHEN count(*" + counts + " AND " + name + " BETWEEN 1500 AND 2500 AND " +
@@ -93,7 +93,7 @@ class TableValues {
     // Says whether times have enough rows. Where hardly two rows share one, groups by them would be as many as rows.
     bool has_rows_at_once() const {
         if (time_.empty()) return false;
-        const std::string time = quoted(time_);
+        const std::string time = quoted_name(time_);
         return select({"(count(" + time + ") >= " + format("%g", min_rows_at_once) + " * count(DISTINCT " + time +
                        "))::text"})
                    .front() == "true";
@@ -107,7 +107,7 @@ class TableValues {
         std::vector<std::string> of_times;
         std::string at_a_time;
         for (size_t i = begin; i < end; i++) {
-            const std::string name = quoted(columns[i].name), number = std::to_string(i);
+            const std::string name = quoted_name(columns[i].name), number = std::to_string(i);
             const std::string taken = " FILTER (WHERE " + name + " = 0 OR " + name + " BETWEEN 1e-75 AND 1e75)";
             const std::string x = "(" + name + "::float8 - " + format("'%.17g'::float8)", columns[i].min);
             at_a_time += ", count(*)" + taken + " AS n" + number + ", btml.exact_sum(" + x + ")" + taken + " AS s" +
@@ -119,7 +119,7 @@ class TableValues {
                                ") || ' ' || btml.exact_sum(" + q + ") || ' ' || btml.exact_sum(" + q + " - " + s +
                                " * " + s + " / nullif(" + n + ", 0)) END");
         }
-        const std::vector<std::string> found = select(of_times, " FROM (SELECT " + quoted(time_) + " AS at" +
+        const std::vector<std::string> found = select(of_times, " FROM (SELECT " + quoted_name(time_) + " AS at" +
                                                                     at_a_time + from_where() + " GROUP BY 1) AS times");
         for (size_t i = 0; i < found.size(); i++) {
             char* at = nullptr;
@@ -148,7 +148,7 @@ class TableValues {
                 if (total == part || columns[total].max < columns[part].max) continue;
                 compared++;
                 pairs.emplace_back(columns[part].name, columns[total].name);
-                conditions.push_back(is_part(quoted(columns[part].name), quoted(columns[total].name)));
+                conditions.push_back(is_part(quoted_name(columns[part].name), quoted_name(columns[total].name)));
             }
         }
         const std::vector<std::string> found = select(conditions);
@@ -196,10 +196,10 @@ void answer_by_queries(CandidateRequest& request, const std::string& last, RunCo
     const auto values_of = [&request, last, &context](int table, const std::string& time) {
         std::string condition;
         if (!time.empty() && last.empty())
-            condition = quoted(time) + " IS NOT NULL";
+            condition = quoted_name(time) + " IS NOT NULL";
         else if (!time.empty())
-            condition = "extract(epoch FROM " + quoted(time) + (request.inclusive ? ") <= " : ") < ") + literal(last) +
-                        "::numeric";
+            condition = "extract(epoch FROM " + quoted_name(time) + (request.inclusive ? ") <= " : ") < ") +
+                        literal(last) + "::numeric";
         return TableValues(request.tables[static_cast<size_t>(table)], time, std::move(condition), context);
     };
     // A table is met on many paths.

@@ -7,7 +7,7 @@
 namespace btml::features {
 
 // Returns the identifier in quotes.
-inline std::string quoted(std::string_view name) {
+inline std::string quoted_name(std::string_view name) {
     std::string text = "\"";
     for (const char c : name) text += c == '"' ? std::string(2, c) : std::string(1, c);
     return text + '"';
@@ -18,7 +18,7 @@ inline std::string identifier(std::string_view name, bool (*is_reserved)(std::st
     const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
     bool plain = !name.empty() && (name[0] < '0' || name[0] > '9');
     for (const char c : name) plain = plain && is_plain(c);
-    return plain && !is_reserved(name) ? std::string(name) : quoted(name);
+    return plain && !is_reserved(name) ? std::string(name) : quoted_name(name);
 }
 
 // Returns the text as a literal, which is the same whatever standard_conforming_strings says.

@@ -59,7 +59,7 @@ std::string text_expression(const Source::Column& column) {
             ErrorCode::not_supported,
             format("categories of type %s, in column \"%s\", cannot be shipped", type_name(type), column.name.c_str()),
             "", "Categories can be shipped as text, character varying, character, boolean and enums.");
-    return "s." + quoted(column.name) + "::pg_catalog.text";
+    return "s." + quoted_name(column.name) + "::pg_catalog.text";
 }
 
 std::string array(const std::vector<std::string>& elements, const char* type) {
@@ -166,7 +166,7 @@ class ShippedSource {
         if (is_text)
             texts_.push_back(text_expression(from));
         else
-            numbers_.push_back(number_expression(from, from.number, "s." + quoted(from.name)));
+            numbers_.push_back(number_expression(from, from.number, "s." + quoted_name(from.name)));
     }
     // Error not_supported for what is no array, but has a cast to one.
     void add_elements(int place, const ArrayRule& rule, RunContext& context) {
@@ -176,7 +176,7 @@ class ShippedSource {
                         format("values of type %s, in column \"%s\", cannot be shipped", type_name(from.type),
                                from.name.c_str()),
                         "", format("Let the source output them as arrays: \"%s\"::real[].", from.name.c_str()));
-        const std::string name = "s." + quoted(from.name);
+        const std::string name = "s." + quoted_name(from.name);
         std::vector<Feature>& elements = elements_[place];
         const size_t length = find_length(from, name, context);
         if (length == 0) without_length_ = from.name;

@@ -13,7 +13,7 @@ std::string bytea_literal(std::span<const std::byte> bytes) {
     return text + "', 'hex')";
 }
 
-std::string quoted(const std::string& name) {
+std::string quoted_name(const std::string& name) {
     const char* const text = name.c_str();
     return pg_call([=] { return quote_identifier(text); });
 }

@@ -43,7 +43,7 @@ std::unique_ptr<FitTransport> shard_transport(std::vector<CitusTable> tables);
 
 // An expression without a backslash, whose meaning is a setting's.
 std::string bytea_literal(std::span<const std::byte> bytes);
-std::string quoted(const std::string& name);
+std::string quoted_name(const std::string& name);
 std::string qualified(Oid table);
 // The aggregate that brings a message.
 std::string message_call(const FitMessage& message, const Bytes& bytes);

@@ -86,7 +86,7 @@ std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t part
         query.ships_extension(partition)
             ? shipped
             : format("ALTER SERVER %s OPTIONS (ADD extensions 'btml') has functions of btml shipped.",
-                     quoted(query.server_of(partition)).c_str()));
+                     quoted_name(query.server_of(partition)).c_str()));
 }
 
 class PartitionTransport : public FitTransport {

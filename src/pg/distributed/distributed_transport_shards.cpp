@@ -47,7 +47,7 @@ std::string is_row_among(const std::set<std::string>& literals) {
 // The distribution column of a table.
 class DistributionColumn {
   public:
-    explicit DistributionColumn(const CitusTable& table) : name_(quoted(table.key)) {
+    explicit DistributionColumn(const CitusTable& table) : name_(quoted_name(table.key)) {
         pg_call([&] {
             const AttrNumber number = get_attnum(table.table, table.key.c_str());
             type_ = get_atttype(table.table, number);
