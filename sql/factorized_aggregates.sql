@@ -166,7 +166,7 @@ SELECT compare('SELECT count(*) FROM a JOIN (SELECT k FROM b UNION ALL SELECT k 
 SELECT compare('SELECT z.i, (SELECT count(*) FROM a JOIN b USING (k) WHERE a.k = z.i) FROM generate_series(0, 5) z(i)');
 
 -- Relations that something mentions together are joined first, as PostgreSQL would.
-SELECT compare('SELECT c.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z GROUP BY 1');
+SELECT compare('SELECT c.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z OR b.m = 1 GROUP BY 1');
 SELECT compare('SELECT c.t, sum(CASE WHEN a.x > 7 THEN b.z END) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1');
 SELECT compare('SELECT a.t = b.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1');
 SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN (b JOIN c USING (m)) ON a.k = b.k GROUP BY 1');
@@ -194,10 +194,10 @@ CREATE FUNCTION why(query text) RETURNS text LANGUAGE SQL AS $$ SELECT string_ag
 SELECT why('SELECT count(*) FROM a');
 SELECT why('SELECT a.t FROM a JOIN b USING (k)');
 SELECT why('SELECT a.t FROM a JOIN b USING (k) GROUP BY a.t');
-SELECT why('SELECT count(*) FROM a JOIN b ON a.x < b.z');
+SELECT why('SELECT count(*) FROM a JOIN b ON a.x < b.z OR a.k = 1');
 SELECT why('SELECT count(*) FROM a FULL JOIN b USING (k)');
 SELECT why('SELECT count(DISTINCT a.x) FROM a JOIN b USING (k)');
-SELECT why('SELECT c.t, count(DISTINCT a.x) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z GROUP BY 1');
+SELECT why('SELECT c.t, count(DISTINCT a.x) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z OR b.m = 1 GROUP BY 1');
 CREATE TABLE parent (id int PRIMARY KEY, k int, t text);
 CREATE TABLE child () INHERITS (parent);
 SELECT why('SELECT p.id, p.t, count(*) FROM parent p JOIN b USING (k) GROUP BY p.id');
@@ -418,6 +418,21 @@ SELECT tree('SELECT count(*), sum(a.n) FROM a JOIN b USING (k) JOIN c USING (m) 
 SELECT tree('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE NOT EXISTS (SELECT 1 FROM banned p WHERE p.k = a.k AND p.m = c.m)');
 SELECT tree('SELECT count(*) FROM a JOIN b ON b.t = a.t JOIN c ON c.t = a.t WHERE (b.z, c.w) IN (SELECT k, m FROM banned)');
 SELECT tree('SELECT count(*) FROM a, c WHERE (a.k, c.m) IN (SELECT k, m FROM banned)');
+
+-- Rows that come before another one's: messages in order.
+SELECT compare('SELECT x.id, count(*), sum(y.n), min(y.d), max(y.x), avg(y.n * 2) FROM a x JOIN a y ON y.d <= x.d GROUP BY x.id');
+SELECT compare('SELECT x.id, count(*), sum(y.x) FROM a x JOIN a y ON y.k = x.k AND y.x < x.x GROUP BY x.id');
+SELECT compare('SELECT a.t, count(*), stddev(b.z), bool_or(b.b) FROM a JOIN b ON b.z >= a.x JOIN c ON c.k = a.k GROUP BY a.t');
+SELECT compare('SELECT count(*), sum(b.n), max(c.m) FROM a JOIN b ON b.m > a.k JOIN c ON c.k = b.k AND c.w <= b.z WHERE a.t <> c.t');
+SELECT compare('SELECT count(*) FROM a JOIN b ON b.m > a.k + 1 AND b.k = a.k % 3 JOIN c ON c.w < a.x');
+SELECT compare('SELECT count(*) FROM a x JOIN b y ON x.d < y.s::date JOIN c ON c.k = x.k');
+SELECT compare('SELECT a.t, b.t, count(*) FROM a JOIN b ON b.z > a.x JOIN c ON c.k = a.k GROUP BY a.t, b.t');
+SELECT compare('SELECT count(*), sum(b.z) FROM a LEFT JOIN b ON b.k = a.k AND b.z < a.x');
+SELECT compare('SELECT count(*), sum(b.z) FROM a JOIN b ON b.z < a.x WHERE a.x < 0 OR b.z > 1000');
+SELECT compare('SELECT count(*), sum(a.y) FROM a JOIN b ON b.z < a.x JOIN c ON c.k = b.k', 'on');
+SELECT compare('SELECT count(*) FROM a JOIN b ON a.d < b.s JOIN c ON c.k = b.k');
+SELECT tree('SELECT x.id, count(*), sum(y.n) FROM a x JOIN a y ON y.d <= x.d GROUP BY x.id');
+SELECT tree('SELECT x.id, count(*), sum(y.x) FROM a x JOIN a y ON y.k = x.k AND y.x < x.x GROUP BY x.id');
 
 -- Grouping sets are merged from the groups of all their columns.
 SELECT compare('SELECT a.t, b.m, GROUPING(a.t, b.m), count(*), sum(a.x * b.z), avg(a.n), min(b.s), max(a.n + b.n), stddev(a.x), bool_or(b.b)

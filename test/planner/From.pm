@@ -397,10 +397,11 @@ sub excluded
 	my ($k, $m) = (pick('k4', 'k8'), pick('k4', 'k8'));
 	my $more = pick('', '', ' AND z.x4 > 0', " AND z.k4 <> $l.k4");
 	my $pair = "SELECT 1 FROM $t z WHERE z.$k = $l.$k AND z.$m = $r.$m$more";
-	my $kind = weighted(unequal => 6, 'not exists, two' => 5, 'exists, two' => 3, 'in, two' => 2, expressions => 1);
+	my $kind = weighted(unequal => 6, order => 6, 'not exists, two' => 5, 'exists, two' => 3, 'in, two' => 2, expressions => 1);
 	$self->has("excluded: $kind");
 	return {
 		unequal           => "$l.$same <> $r.$same",
+		order             => "$l.$same " . pick('<', '<=', '>', '>=') . " $r.$same",
 		'not exists, two' => "NOT EXISTS ($pair)",
 		'exists, two'     => "EXISTS ($pair)",
 		'in, two'         => "($l.$k, $r.$m) IN (SELECT z.$k, z.$m FROM $t z)",

@@ -24,8 +24,7 @@ bool take_sides(const JoinShape* join, int table, const RestrictInfo* condition,
 int attribute_of(const JoinShape* join, int table, const Expr* expression) {
     for (const TableKey* const key : items<const TableKey>(join->tables[table].keys)) {
         const auto* const attribute = items<const Attribute>(join->attributes)[key->attribute];
-        if (!attribute->is_private && attribute->exclusion < 0 && equal(key->expression, expression))
-            return key->attribute;
+        if (attribute->is_shared() && equal(key->expression, expression)) return key->attribute;
     }
     return -1;
 }
@@ -64,6 +63,11 @@ bool are_inner(const JoinShape* join, Relids relids) {
 
 } // namespace
 
+bool may_exclude_more(const JoinShape* join) {
+    constexpr int max_exclusions = 3; // a join for each set of them
+    return join->merging->may_compare && list_length(join->exclusions) < max_exclusions;
+}
+
 bool has_several_partners(const JoinShape* join, const SpecialJoinInfo* special, int table) {
     Relids others = nullptr;
     for (const RestrictInfo* const condition : items<const RestrictInfo>(conditions_of(join, special, table)))
@@ -87,45 +91,50 @@ Refusal exclude_partners(JoinShape* join, const SpecialJoinInfo* special, int ta
     return nullptr;
 }
 
-// x <> y holds where neither is NULL, less where x = y.
-bool exclude_equal(JoinShape* join, RestrictInfo* condition) {
+bool take_pair(const JoinShape* join, const RestrictInfo* condition, Expr** left, Expr** right) {
     const auto* const clause = reinterpret_cast<const OpExpr*>(condition->clause);
-    if (!join->may_exclude_more() || !condition->is_pushed_down || !IsA(clause, OpExpr)) return false;
-    if (list_length(clause->args) != 2) return false;
-    const Oid equality = get_negator(clause->opno);
-    auto *const left = static_cast<Expr*>(linitial(clause->args)), *const right =
-                                                                       static_cast<Expr*>(lsecond(clause->args));
-    const int of_left = join->table_of(join->relids(as_node(left))),
-              of_right = join->table_of(join->relids(as_node(right)));
-    if (!OidIsValid(equality) || !op_mergejoinable(equality, exprType(as_node(left)))) return false;
-    if (of_left < 0 || of_right < 0 || of_left == of_right || !are_inner(join, condition->required_relids))
-        return false;
-    List* const families = get_mergejoin_opfamilies(equality);
-    const int number = list_length(join->attributes);
-    Attribute* attribute = nullptr;
-    if (add_key(join->root, &join->tables[of_left], left, families, clause->inputcollid, number, &attribute))
-        return false;
-    if (add_key(join->root, &join->tables[of_right], right, families, clause->inputcollid, number, &attribute)) {
-        join->tables[of_left].keys = list_delete_last(join->tables[of_left].keys);
-        return false;
-    }
-    auto* const exclusion = allocate<Exclusion>();
-    for (const auto& [table, side] : {std::pair(of_left, left), std::pair(of_right, right)}) {
-        auto* const factor = allocate<Factor>();
-        *factor = {table, side};
-        exclusion->present = lappend(exclusion->present, factor);
-    }
-    exclusion->partners = condition->required_relids;
-    attribute->exclusion = list_length(join->exclusions);
-    join->attributes = lappend(join->attributes, attribute);
-    join->exclusions = lappend(join->exclusions, exclusion);
-    join->claimed = lappend(join->claimed, condition);
-    return true;
+    if (!condition->is_pushed_down || !IsA(clause, OpExpr) || list_length(clause->args) != 2) return false;
+    *left = static_cast<Expr*>(linitial(clause->args));
+    *right = static_cast<Expr*>(lsecond(clause->args));
+    const int of_left = join->table_of(join->relids(as_node(*left)));
+    const int of_right = join->table_of(join->relids(as_node(*right)));
+    return of_left >= 0 && of_right >= 0 && of_left != of_right && are_inner(join, condition->required_relids);
 }
 
-bool JoinShape::may_exclude_more() const {
-    constexpr int max_exclusions = 3; // a join for each set of them
-    return merging->may_exclude && list_length(exclusions) < max_exclusions;
+Attribute* add_pair(JoinShape* join, RestrictInfo* condition, Expr* left, Expr* right, const List* families) {
+    const int number = list_length(join->attributes);
+    const Oid collation = as<OpExpr>(condition->clause)->inputcollid;
+    Attribute* attribute = nullptr;
+    const auto table_of = [=](const Expr* side) {
+        return &join->tables[join->table_of(join->relids(as_node(const_cast<Expr*>(side))))];
+    };
+    if (add_key(join->root, table_of(left), left, families, collation, number, &attribute)) return nullptr;
+    if (add_key(join->root, table_of(right), right, families, collation, number, &attribute)) {
+        table_of(left)->keys = list_delete_last(table_of(left)->keys);
+        return nullptr;
+    }
+    join->attributes = lappend(join->attributes, attribute);
+    join->claimed = lappend(join->claimed, condition);
+    return attribute;
+}
+
+// x <> y holds where neither is NULL, less where x = y.
+bool exclude_equal(JoinShape* join, RestrictInfo* condition) {
+    Expr *left = nullptr, *right = nullptr;
+    if (!may_exclude_more(join) || !take_pair(join, condition, &left, &right)) return false;
+    const Oid equality = get_negator(as<OpExpr>(condition->clause)->opno);
+    if (!OidIsValid(equality) || !op_mergejoinable(equality, exprType(as_node(left)))) return false;
+    Attribute* const attribute = add_pair(join, condition, left, right, get_mergejoin_opfamilies(equality));
+    if (!attribute) return false;
+    auto* const exclusion = allocate<Exclusion>();
+    for (Expr* const side : {left, right}) {
+        auto* const factor = allocate<Factor>();
+        *factor = {join->table_of(join->relids(as_node(side))), side};
+        exclusion->present = lappend(exclusion->present, factor);
+    }
+    attribute->exclusion = list_length(join->exclusions);
+    join->exclusions = lappend(join->exclusions, exclusion);
+    return true;
 }
 
 bool JoinShape::has(int table, unsigned set) const {

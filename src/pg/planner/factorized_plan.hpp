@@ -153,8 +153,13 @@ struct PlannedQuery {
     std::vector<PlannedJoin> joins;
 };
 
+// Why a query that could be factorized otherwise has no plan with its orders.
+struct NotPlanned {
+    Refusal reason;
+};
+
 // Orders the tables of each join into a tree, gives every aggregate its queries, and estimates the cost; groups: about
-// how many the result has. Throws PgError where PostgreSQL raises an error, and Cancelled.
+// how many the result has. Throws NotPlanned, PgError where PostgreSQL raises an error, and Cancelled.
 PlannedQuery plan_query(const QueryShape& query, double groups, RunContext& context);
 
 } // namespace btml::pg::planner

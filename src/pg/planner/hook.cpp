@@ -95,10 +95,17 @@ void add_parts(const QueryShape& query, const PlannedJoin& planned, PathParts* p
     }
 }
 
-void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
+Refusal plan_parts(const QueryShape& query, double groups, PathParts* parts) {
+    Refusal refusal = nullptr;
     guarded_call([&] {
         BackendContext context;
-        PlannedQuery planned = plan_query(query, groups, context);
+        PlannedQuery planned;
+        try {
+            planned = plan_query(query, groups, context);
+        } catch (const NotPlanned& why) {
+            refusal = why.reason;
+            return;
+        }
         for (PlannedJoin& join : planned.joins) planned.plan.joins.push_back(std::move(join.join));
         parts->plan = stored(planned.plan, context);
         std::string tree, shared; // of all joins
@@ -115,6 +122,7 @@ void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
         parts->description = pg_call([&] { return pstrdup(tree.c_str()); });
         parts->shared_scans = pg_call([&] { return pstrdup(shared.c_str()); });
     });
+    return refusal;
 }
 
 // Makes the columns those that the relation gives: outer joins above it have not made them NULL yet.
@@ -341,7 +349,7 @@ Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ord
     const double least = min_cost(query.join);
     if (least >= ordinary_cost * max_advantage && !forced)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary_cost, least);
-    plan_parts(query, groups_of(query, ordinary, input->rows), &parts);
+    if (const Refusal refusal = plan_parts(query, groups_of(query, ordinary, input->rows), &parts)) return refusal;
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
                         message_memory_setting(), message_memory() / 1024);
@@ -357,11 +365,12 @@ Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ord
     return nullptr;
 }
 
-// Finds the cheaper way of those with and without exclusions; they are taken where the setting forces it.
+// Finds the cheaper way of those with and without conditions over two tables; with them where the setting forces it.
 Refusal find_candidate(PlannerInfo* root, RelOptInfo* input, const Asked& asked, const Path* ordinary,
                        double ordinary_cost, Candidate* best) {
     const Refusal refusal = plan_candidate(input, ordinary, ordinary_cost, best);
-    if (!best->query.join.exclusions || (!refusal && force_factorize_aggregates())) return refusal;
+    const bool compares = best->query.join.exclusions || best->query.join.has_orders;
+    if (!compares || (!refusal && force_factorize_aggregates())) return refusal;
     Candidate merged = {};
     if (find_query(root, input, asked, factorize_aggregates(), false, &merged.query) ||
         plan_candidate(input, ordinary, ordinary_cost, &merged))

@@ -148,9 +148,23 @@ void JoinPlanner::add_table(int place) {
     if (node.parent < 0) return;
     const int parent = places_[node.parent];
     StreamedChild child{place, join_of(place), {}};
-    for (int number : node.separator) {
+    const auto add = [&](int number) {
         table(place).key.push_back(key_column(place, number));
         child.key.push_back(key_column(parent, number));
+    };
+    int last = -1; // an attribute with an order
+    for (int number : node.separator) {
+        if (attribute(number)->order == KeyOrder::equal)
+            add(number);
+        else if (last < 0 && !is_bag(place) && !is_bag(parent))
+            last = number;
+        else
+            throw NotPlanned{"two tables are compared in two ways, or within a cycle"};
+    }
+    if (last >= 0) {
+        const bool is_ordered = planned_.tables[place] == attribute(last)->ordered;
+        child.order = is_ordered ? attribute(last)->order : reversed(attribute(last)->order);
+        add(last);
     }
     table(parent).children.push_back(child);
 }
@@ -214,6 +228,10 @@ void JoinPlanner::add_groups() {
         for (const StreamedChild& child : table(static_cast<int>(place)).children)
             carried_[place].insert(carried_[place].end(), carried_[child.table].begin(), carried_[child.table].end());
     }
+    for (size_t place = 0; place < planned_.tables.size(); place++)
+        for (const StreamedChild& child : table(static_cast<int>(place)).children)
+            if (child.order != KeyOrder::equal && !carried_[child.table].empty())
+                throw NotPlanned{"a table that another one is compared with has groups"};
     planned_.join.groups.resize(list_length(query_.groups));
     for (size_t i = 0; i < carried_[root()].size(); i++)
         planned_.join.groups[carried_[root()][i]] = static_cast<int>(i);

@@ -9,6 +9,7 @@
 namespace btml::pg::planner {
 
 using relational::CellKind;
+using relational::KeyOrder;
 using relational::StreamedChild;
 using relational::StreamedJoin;
 using relational::StreamedTable;
@@ -82,6 +83,7 @@ class JoinPlanner {
     double estimate_distinct(const std::vector<Expr*>& expressions, double rows) const;
     double estimate_dictionary(int number) const;
     double estimate_bag_keys() const;
+    std::string describe_keys(const StreamedChild& child) const;
     std::string describe(int place) const;
     std::string attribute_name(int number) const;
     std::string attribute_names(const std::vector<int>& attributes) const;

@@ -57,7 +57,7 @@ int PlannedDictionaries::attribute_of(int group) const {
     const GroupShape& shape = *items<const GroupShape>(query_.groups)[group];
     if (shape.type.kind == KeyKind::generic || query_.join.tables[shape.table].join != StreamedJoin::inner) return -1;
     for (const TableKey* const key : items<const TableKey>(query_.join.tables[shape.table].keys))
-        if (!items<const Attribute>(query_.join.attributes)[key->attribute]->is_private &&
+        if (items<const Attribute>(query_.join.attributes)[key->attribute]->is_shared() &&
             same_expression(key->expression, shape.expression))
             return key->attribute;
     return -1;

@@ -175,14 +175,26 @@ std::string JoinPlanner::attribute_names(const std::vector<int>& attributes) con
     return names;
 }
 
+// The separator's attributes, the last with an order where the child has one.
+std::string JoinPlanner::describe_keys(const StreamedChild& child) const {
+    static constexpr const char* orders[] = {"", "< ", "<= ", "> ", ">= "};
+    std::string names, last;
+    for (int number : nodes_[node_at_[child.table]].separator)
+        if (attribute(number)->order == KeyOrder::equal)
+            names += (names.empty() ? "" : ", ") + attribute_name(number);
+        else
+            last = orders[static_cast<size_t>(child.order)] + attribute_name(number);
+    return names + (names.empty() || last.empty() ? "" : ", ") + last;
+}
+
 std::string JoinPlanner::describe(int place) const {
     std::string text =
         is_bag(place) ? "bag of " + attribute_names(bag(place)) : join_.tables[planned_.tables[place]].name;
     std::string below;
     for (const StreamedChild& child : table(place).children) {
-        const auto& separator = nodes_[node_at_[child.table]].separator;
-        below += (below.empty() ? "" : "; ") + describe(child.table) +
-                 (separator.empty() ? " with every row" : " by " + attribute_names(separator));
+        const std::string keys = describe_keys(child);
+        below +=
+            (below.empty() ? "" : "; ") + describe(child.table) + (keys.empty() ? " with every row" : " by " + keys);
     }
     return below.empty() ? text : text + " <- (" + below + ")";
 }

@@ -198,7 +198,7 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
     if (!*attribute) {
         *attribute = allocate<Attribute>();
         (*attribute)->type = key;
-        (*attribute)->exclusion = -1;
+        (*attribute)->exclusion = (*attribute)->ordered = -1;
         name_attribute(root, as_node(expression), *attribute);
     } else if (!(*attribute)->type.compares_like(key))
         return "a join key compares values of different types";
@@ -325,24 +325,29 @@ static void merge_wanted(Merging* merging) {
     merging->wanted = nullptr;
 }
 
-// Whether what all aggregates ask for can be subtracted exactly. A sum of decimals has the largest scale of its rows.
-static bool can_subtract(const QueryShape* query) {
-    for (const AggregateShape* const aggregate : items<const AggregateShape>(query->aggregates))
-        if (aggregate->cell != relational::CellKind::count && aggregate->cell != relational::CellKind::integer_sum)
-            return false;
+// Whether what the aggregate asks for can be subtracted exactly. A sum of decimals has the largest scale of its rows.
+static bool can_be_subtracted(const AggregateShape* aggregate) {
+    return aggregate->cell == relational::CellKind::count || aggregate->cell == relational::CellKind::integer_sum;
+}
+
+// Whether conditions over two tables leave all aggregates exact. Floats are added in an order that is not ours.
+static bool compares_well(const QueryShape* query) {
+    for (const AggregateShape* const aggregate : items<const AggregateShape>(query->aggregates)) {
+        if (query->join.exclusions && !can_be_subtracted(aggregate)) return false;
+        if (query->join.has_orders && aggregate->cell == relational::CellKind::number_sum) return false;
+    }
     return true;
 }
 
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, bool may_exclude,
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, bool may_compare,
                    QueryShape* query) {
     auto* const merging = allocate<Merging>();
-    merging->may_exclude = may_exclude;
+    merging->may_compare = may_compare;
     for (;;) {
         *query = {};
         Refusal refusal = find_join(root, input, merging, &query->join);
         if (!refusal) refusal = find_aggregates(asked, mode, query);
-        if (!refusal && query->join.exclusions && !can_subtract(query))
-            return find_query(root, input, asked, mode, false, query);
+        if (!refusal && !compares_well(query)) return find_query(root, input, asked, mode, false, query);
         if (!refusal || is_merged(merging)) {
             const bool is_told_by_first = refusal == all_joined_first || refusal == no_plan_for_part;
             return is_told_by_first && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;

@@ -68,7 +68,7 @@ Refusal add_semi_join(JoinShape* join, const SpecialJoinInfo* special, int table
 Refusal add_outer_join(JoinShape* join, const SpecialJoinInfo* special, int table) {
     TableShape* const shape = &join->tables[table];
     if (shape->keys) return merge(join, special, "the inner side of an outer join has a condition above it");
-    if (special->jointype == JOIN_ANTI && join->may_exclude_more() && has_several_partners(join, special, table))
+    if (special->jointype == JOIN_ANTI && may_exclude_more(join) && has_several_partners(join, special, table))
         return exclude_partners(join, special, table);
     for (RestrictInfo* const condition : items<RestrictInfo>(conditions_of(join, special, table)))
         if (const Refusal refusal = claim(join, special, table, condition)) return refusal;
@@ -152,7 +152,7 @@ Refusal find_inner_sides(JoinShape* join) {
     for (int t = 0; t < join->table_count; t++)
         for (RestrictInfo* const condition : items<RestrictInfo>(join->tables[t].relation->joininfo))
             if (!btml_compat_is_clone(condition) && !list_member_ptr(join->claimed, condition) &&
-                !exclude_equal(join, condition))
+                !exclude_equal(join, condition) && !order_rows(join, condition))
                 return join->merge(bms_union(join->tables[t].relids, join->needed_by(condition->required_relids)),
                                    "it has a join condition other than the equality of two expressions");
     return nullptr;

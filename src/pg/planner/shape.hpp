@@ -41,6 +41,12 @@ struct Attribute {
     const char* qualified; // with the table's
     bool is_private;       // of the two tables of an outer join: no other table has it
     int exclusion;         // of only the joins of the rows that this one leaves out; −1: of all
+    // How the value of the table `ordered` compares with that of the other, there being two.
+    relational::KeyOrder order;
+    int ordered;
+
+    // Whether it stands for equal columns in every join.
+    bool is_shared() const { return !is_private && exclusion < 0 && order == relational::KeyOrder::equal; }
 };
 
 // A condition that leaves rows out which are a join themselves: what all rows add up to less what those do is what the
@@ -59,11 +65,11 @@ struct TableKey {
 // Which base relations PostgreSQL must join first, as it would: those that something mentions together which cannot be
 // taken apart. It grows from try to try.
 struct Merging {
-    List* sets;      // of Relids, which are disjoint and have several members each
-    List* reasons;   // of Refusal, by merger
-    Relids wanted;   // what the last try asks for; empty: nothing
-    Refusal because; // why the last try asks for it
-    bool may_exclude;
+    List* sets;       // of Relids, which are disjoint and have several members each
+    List* reasons;    // of Refusal, by merger
+    Relids wanted;    // what the last try asks for; empty: nothing
+    Refusal because;  // why the last try asks for it
+    bool may_compare; // whether there may be exclusions and orders
 };
 
 struct JoinShape {
@@ -74,6 +80,7 @@ struct JoinShape {
     List* attributes; // of Attribute*
     List* claimed;    // of RestrictInfo*: conditions of outer joins that are keys, and those of exclusions
     List* exclusions; // of Exclusion*
+    bool has_orders;  // attributes with one
 
     // The relations whose columns the expression has.
     Relids relids(Node* expression) const;
@@ -90,7 +97,6 @@ struct JoinShape {
     const TableKey* key(int table, int attribute) const;
     // Whether the table stands in the tree of inner joins.
     bool is_inner(int table) const { return tables[table].join == relational::StreamedJoin::inner; }
-    bool may_exclude_more() const;
     // The join of the rows that all exclusions of this set leave out, a bit each, whatever the other exclusions say.
     // Tables of the others have no keys, and are none of it.
     JoinShape excluded_by(unsigned set) const;
@@ -161,9 +167,9 @@ struct QueryShape {
     List* groups_of(const List* references) const;
 };
 
-// Finds what the query over the join `input` asks, with as few relations joined first as can be. may_exclude: whether
-// there may be exclusions, rather than tables that are joined first.
-Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, bool may_exclude,
+// Finds what the query over the join `input` asks, with as few relations joined first as can be. may_compare: whether
+// there may be exclusions and orders, rather than tables that are joined first.
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, bool may_compare,
                    QueryShape* query);
 
 // Calls body(subroot) with the planner's state of each sub-query of FROM that has a plan of its own.
@@ -210,8 +216,19 @@ bool has_several_partners(const JoinShape* join, const SpecialJoinInfo* special,
 // Makes an anti-join with several tables an exclusion.
 Refusal exclude_partners(JoinShape* join, const SpecialJoinInfo* special, int table);
 
-// Claims a condition over two tables that leaves out rows in which values are equal; returns false for another one.
+bool may_exclude_more(const JoinShape* join);
+
+// Claims x <> y over two tables, which leaves out rows in which they are equal; returns false for another condition.
 bool exclude_equal(JoinShape* join, RestrictInfo* condition);
+
+// Claims x < y, or its like, over two tables: an attribute with an order; returns false for another condition.
+bool order_rows(JoinShape* join, RestrictInfo* condition);
+relational::KeyOrder reversed(relational::KeyOrder order);
+
+// Returns the two sides of an operator, of one inner table each; false for another condition.
+bool take_pair(const JoinShape* join, const RestrictInfo* condition, Expr** left, Expr** right);
+// Claims the condition as an attribute of these two; null where they have no keys that compare.
+Attribute* add_pair(JoinShape* join, RestrictInfo* condition, Expr* left, Expr* right, const List* families);
 
 // Finds the aggregates and group columns of the targets and of HAVING; after find_join.
 Refusal find_aggregates(const Asked& asked, Factorize mode, QueryShape* query);

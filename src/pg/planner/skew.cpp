@@ -227,7 +227,8 @@ double skewed_cost(const JoinShape& join, const Path* path) {
     skew.known = static_cast<const KeyValues**>(palloc0(sizeof(KeyValues*) * join.table_count * (attributes + 1)));
     for (int t = 0; t < join.table_count; t++)
         for (const TableKey* const key : items<const TableKey>(join.tables[t].keys))
-            skew.known[t * attributes + key->attribute] = values_of(join.root, join.tables[t], *key);
+            if (items<const Attribute>(join.attributes)[key->attribute]->order == relational::KeyOrder::equal)
+                skew.known[t * attributes + key->attribute] = values_of(join.root, join.tables[t], *key);
     return path->total_cost + skew.added_cost(path);
 }
 

@@ -1,6 +1,6 @@
 #include "boosting_data.hpp"
 #include "core/boosting/binning/binning.hpp"
-#include "core/boosting/binning/radix_sort.hpp"
+#include "core/base/radix_sort.hpp"
 
 namespace btml::boosting::test {
 namespace {

@@ -132,7 +132,7 @@ class QueryMaker {
 
 struct StreamedShape {
     int max_tables = 6, max_rows = 8, domain = 4;
-    double null = 0.1, empty_table = 0.06, inner = 0.6, groups = 0.3;
+    double null = 0.1, empty_table = 0.06, inner = 0.6, groups = 0.3, orders = 0.25;
     int64_t max_integer = 5;
 };
 
@@ -148,6 +148,9 @@ class StreamedJoinMaker {
         for (int t = 0; t < count; t++) add_rows(t);
         for (int i = 1 + random_.below(8); i > 0; i--) add_aggregate();
         QueryMaker{test_};
+        for (int t = 0; t < count; t++)
+            for (StreamedChild& child : table(t).children)
+                if (!may_be_in_order(child)) child.order = KeyOrder::equal;
         return std::move(test_);
     }
 
@@ -175,7 +178,16 @@ class StreamedJoinMaker {
             edge.key.push_back(key_column(parent));
             table(child).key.push_back(key_column(child));
         }
+        if (shape_.orders > 0 && random_.chance(shape_.orders))
+            edge.order = static_cast<KeyOrder>(1 + random_.below(4));
         table(parent).children.push_back(edge);
+    }
+
+    bool may_be_in_order(const StreamedChild& child) {
+        const auto& queries = table(child.table).queries;
+        return !child.key.empty() && test_.plan.message_groups(child.table) == 0 &&
+               std::none_of(queries.begin(), queries.end(),
+                            [](const StreamedQuery& query) { return query.kind == CellKind::number_sum; });
     }
 
     bool reaches_root(int number) const {
@@ -344,9 +356,25 @@ class BruteForce {
         for (size_t k = 0; k < edge.key.size(); k++) {
             const Value& a = value(parent, parent_row, edge.key[k]);
             const Value& b = value(edge.table, child_row, test_.plan.tables[edge.table].key[k]);
-            if (a.null || b.null || a.word != b.word) return false;
+            if (a.null || b.null) return false;
+            if (!compares(b.word, k + 1 == edge.key.size() ? edge.order : KeyOrder::equal, a.word)) return false;
         }
         return true;
+    }
+
+    static bool compares(int64_t word, KeyOrder order, int64_t bound) {
+        switch (order) {
+        case KeyOrder::less:
+            return word < bound;
+        case KeyOrder::less_equal:
+            return word <= bound;
+        case KeyOrder::greater:
+            return word > bound;
+        case KeyOrder::greater_equal:
+            return word >= bound;
+        default:
+            return word == bound;
+        }
     }
 
     // The rows of the join of a table with all below it.

@@ -154,6 +154,18 @@ TEST(StreamedPlan, NamesTheFlaw) {
               }),
               "a table but the last has not one parent");
     EXPECT_EQ(flaw([](StreamedPlan& p) { p.tables[1].key = {0}; }), "the root has a key");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.tables[1].children[0].order = KeyOrder::less; }),
+              "a child that is in order has a sum of numbers");
+    EXPECT_EQ(flaw([](StreamedPlan& p) {
+                  p.tables[1].children[0].order = KeyOrder::less;
+                  p.tables[1].children[0].key = p.tables[0].key = {};
+              }),
+              "nothing is compared with a child that is in order");
+    EXPECT_EQ(flaw([](StreamedPlan& p) {
+                  p.tables[1].children[0].order = KeyOrder::greater;
+                  p.tables[0].groups = {0};
+              }),
+              "a child that is in order has groups");
     EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes.resize(2); }), "attributes are told of, but no bags");
 }
 

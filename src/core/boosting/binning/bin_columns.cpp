@@ -1,6 +1,6 @@
 #include "core/boosting/binning/bin_columns.hpp"
 
-#include "core/boosting/rows/pieces.hpp"
+#include "core/base/pieces.hpp"
 
 namespace btml::boosting {
 

@@ -2,7 +2,7 @@
 // as categories): one feature at a time, in scratch memory.
 #pragma once
 
-#include "core/boosting/binning/radix_sort.hpp"
+#include "core/base/radix_sort.hpp"
 #include "core/boosting/growing/histogram.hpp"
 #include "core/boosting/growing/split.hpp"
 #include "core/boosting/objectives/objective.hpp"

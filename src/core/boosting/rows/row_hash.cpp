@@ -1,6 +1,6 @@
 #include "core/boosting/rows/row_hash.hpp"
 
-#include "core/boosting/rows/pieces.hpp"
+#include "core/base/pieces.hpp"
 #include "core/numbers/rng.hpp"
 
 #include <bit>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/boosting/rows/pieces.hpp"
+#include "core/base/pieces.hpp"
 #include "core/boosting/rows/training_rows.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/boosting/rows/pieces.hpp"
+#include "core/base/pieces.hpp"
 #include "core/boosting/rows/row_sums.hpp"
 #include "core/boosting/rows/stats.hpp"
 #include "core/data/dataset.hpp"

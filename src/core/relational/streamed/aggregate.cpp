@@ -75,7 +75,7 @@ class BagWorker {
         bool fill(Key begin, Key end, RunContext& context) {
             message->clear();
             worker->add(begin, end);
-            message->finish(context);
+            message->finish(KeyOrder::equal, context);
             keys += message->entries();
             max_bytes = std::max(max_bytes, message->bytes());
             return message->entries() > 0;
@@ -311,7 +311,8 @@ std::unique_ptr<const BagInput> StreamedAggregate::input_of(int table) {
 std::map<int, int> StreamedAggregate::in_parent(int table, const std::map<int, int>& columns) const {
     const StreamedChild* const edge = order_.parent(table).edge;
     std::map<int, int> equal;
-    for (size_t k = 0; k < edge->key.size(); k++)
+    const size_t equal_keys = edge->key.size() - (edge->order == KeyOrder::equal ? 0 : 1);
+    for (size_t k = 0; k < equal_keys; k++)
         if (const auto known = columns.find(plan_.tables[table].key[k]); known != columns.end())
             equal[edge->key[k]] = known->second;
     return equal;
@@ -320,7 +321,8 @@ std::map<int, int> StreamedAggregate::in_parent(int table, const std::map<int, i
 // Whether the child's message waits for its parent, whose rows need a partner there.
 bool StreamedAggregate::hands_keys_on(const StreamedChild& child, int table) const {
     return child.table < table && messages_[child.table] && !messages_[child.table]->is_numbered() &&
-           !child.key.empty() && (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
+           !child.key.empty() && child.order == KeyOrder::equal &&
+           (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
 }
 
 // Filters rows by the messages that wait for ancestors of the table, and whose keys the rows have in columns of
@@ -344,7 +346,7 @@ void StreamedAggregate::add_filters(int table, TablePass& pass) const {
 // To be called when a table's pass is over: its parent finds the entries of its message from now on.
 void StreamedAggregate::finish(int table) {
     Message& own = *messages_[table];
-    if (table != plan_.root()) own.finish(context_);
+    if (table != plan_.root()) own.finish(order_.parent(table).edge->order, context_);
     reports_[table].keys = own.entries();
     reports_[table].bytes += own.bytes();
 }

@@ -1,5 +1,7 @@
 #include "core/relational/streamed/message.hpp"
 
+#include "core/base/radix_sort.hpp"
+
 namespace btml::relational {
 
 namespace {
@@ -49,6 +51,7 @@ Message::Message(MessageLayout layout, MemoryBudget& memory)
       slots_(memory, what_messages, min_slots, uint64_t{0}),
       mask_(min_slots - 1),
       next_(memory, what_messages),
+      ends_(memory, what_messages),
       null_entry_(layout_.new_entry) {
     store_integer(null_entry_.data() + layout_.cells.front(), 1);
     for (size_t w = 0; w < layout_.null_words; w++) null_entry_[layout_.key_words + layout_.groups + w] = ~uint64_t{0};
@@ -247,6 +250,10 @@ void Message::add_cells(const Message& other, std::span<const uint32_t> from, co
 }
 
 void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
+    if (order_ != KeyOrder::equal) {
+        for (uint32_t i = 0; i < keys.count; i++) numbers[i] = find_in_order(keys.key(i));
+        return;
+    }
     for (uint32_t begin = 0; begin < keys.count; begin += prefetch_rows) {
         const uint32_t end = std::min(keys.count, begin + prefetch_rows);
         prefetch(keys.hashes.data() + begin, end - begin);
@@ -263,11 +270,118 @@ void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
     }
 }
 
-void Message::finish(RunContext& context) {
+void Message::finish(KeyOrder order, RunContext& context) {
+    order_ = order;
+    if (order_ != KeyOrder::equal) {
+        order_entries(context);
+        add_up(context);
+        return;
+    }
     if ((layout_.groups > 0 || appended_) && count_ > 0) chain_entries(context);
     if (numbered_)
         context.for_each(entries_.size() / layout_.words, 1,
                          [&](uint64_t number) { count_ += has_rows(static_cast<uint32_t>(number)); });
+}
+
+bool Message::is_before(int64_t word, int64_t bound) const {
+    switch (order_) {
+    case KeyOrder::less:
+        return word < bound;
+    case KeyOrder::less_equal:
+        return word <= bound;
+    case KeyOrder::greater:
+        return word > bound;
+    default:
+        return word >= bound;
+    }
+}
+
+// Returns the last entry of the key's run that comes before the key, or none.
+uint32_t Message::find_in_order(const uint64_t* key) const {
+    const size_t words = layout_.key_words - 1;
+    uint64_t slot = 0;
+    const uint32_t run = find_slot(
+        hash_of(key, words), [&](uint32_t other) { return has_key(other == 0 ? 0 : ends_[other - 1], key, words); },
+        slot);
+    if (run == none) return none;
+    const uint32_t begin = run == 0 ? 0 : ends_[run - 1];
+    uint32_t low = begin, high = ends_[run];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (is_before(last_word(middle), static_cast<int64_t>(key[words])))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == begin ? none : low - 1;
+}
+
+// Fills the slots anew: with a number for each key but for its last word. Returns the numbers by entry; ends_ counts
+// the entries of each. Until they lie side by side, first[run] is an entry of it.
+Buffer<uint32_t> Message::runs_of_entries(RunContext& context) {
+    const size_t words = layout_.key_words - 1;
+    Buffer<uint32_t> runs(next_.budget(), what_messages, count_), first(next_.budget(), what_messages);
+    clear_slots();
+    ends_.clear();
+    context.for_each(count_, 4, [&](uint64_t number) {
+        const uint64_t* const key = entry(static_cast<uint32_t>(number));
+        const uint32_t hash = hash_of(key, words);
+        uint64_t slot = 0;
+        uint32_t run = find_slot(
+            hash, [&](uint32_t other) { return has_key(first[other], key, words); }, slot);
+        if (run == none) {
+            run = static_cast<uint32_t>(first.size());
+            slots_[slot] = uint64_t{hash} << 32 | (run + 1);
+            first.push_back(static_cast<uint32_t>(number));
+            ends_.push_back(0);
+        }
+        runs[number] = run;
+        ends_[run]++;
+    });
+    return runs;
+}
+
+void Message::order_entries(RunContext& context) {
+    struct Item {
+        uint64_t word; // orders as the last word of the key does
+        uint32_t number;
+    };
+    const Buffer<uint32_t> runs = runs_of_entries(context);
+    const bool descends = order_ == KeyOrder::greater || order_ == KeyOrder::greater_equal;
+    constexpr uint64_t sign = uint64_t{1} << 63;
+    Buffer<Item> items(next_.budget(), what_messages, count_), spare(next_.budget(), what_messages, count_);
+    context.for_each(count_, 1, [&](uint64_t number) {
+        const uint64_t word = static_cast<uint64_t>(last_word(static_cast<uint32_t>(number))) ^ sign;
+        items[number] = {descends ? ~word : word, static_cast<uint32_t>(number)};
+    });
+    ThreadTeam team(context, 1);
+    radix_sort(items, spare, team, [](const Item& item) { return item.word; });
+    uint32_t begin = 0;
+    for (uint32_t& end : ends_) begin += std::exchange(end, begin);
+    Buffer<uint64_t> ordered(next_.budget(), what_messages, entries_.size());
+    context.for_each(count_, layout_.words, [&](uint64_t i) {
+        const uint32_t number = items[i].number;
+        std::copy_n(entry(number), layout_.words, ordered.data() + ends_[runs[number]]++ * layout_.words);
+    });
+    entries_ = std::move(ordered);
+}
+
+void Message::add_up(RunContext& context) {
+    uint32_t run = 0;
+    context.for_each(count_, 1 + layout_.words, [&](uint64_t number) {
+        if (number == ends_[run]) {
+            run++;
+            return;
+        }
+        if (number == 0) return;
+        for (size_t q = 0; q < layout_.kinds.size(); q++)
+            with_cell(layout_.kinds[q], [&](auto cell) {
+                using Cell = decltype(cell);
+                typename Cell::Value value;
+                if (Cell::load(entry(static_cast<uint32_t>(number) - 1) + layout_.cells[q], value))
+                    Cell::add(entries_.data() + number * layout_.words + layout_.cells[q], value);
+            });
+    });
 }
 
 // Frees as many slots as all entries need.

@@ -59,7 +59,7 @@ class Message {
     const MessageLayout& layout() const { return layout_; }
     uint32_t entries() const { return count_; }
     uint64_t bytes() const {
-        return (entries_.size() + slots_.size()) * sizeof(uint64_t) + next_.size() * sizeof(uint32_t);
+        return (entries_.size() + slots_.size()) * sizeof(uint64_t) + (next_.size() + ends_.size()) * sizeof(uint32_t);
     }
     const uint64_t* entry(uint32_t number) const { return entries_.data() + number * layout_.words; }
 
@@ -87,8 +87,9 @@ class Message {
     void append(std::span<const std::unique_ptr<Message>> parts, ThreadTeam& team, WorkerContexts& contexts);
 
     // To be called after the last row was added: finds entries by the separator's key from now on, and counts those
-    // that rows were added to.
-    void finish(RunContext& context);
+    // that rows were added to. With an order an entry has the cells of all with its key but for the last word, as far
+    // as they come before it, and is found for keys whose last word compares so with its own and with no later one's.
+    void finish(KeyOrder order, RunContext& context);
     // The numbers of the first entries with these keys of the separator, or none. The keys are hashed.
     void find(const KeyBatch& keys, uint32_t* numbers) const;
     // The next entry with the same key of the separator, or none; to be asked only if several(): some key has more than
@@ -122,6 +123,13 @@ class Message {
     void add_cells(const Message& other, std::span<const uint32_t> from, const uint32_t* to);
     void clear_slots();
     void chain_entries(RunContext& context);
+    // Puts entries with the same key but for its last word side by side, by that word, and adds each to the next one.
+    void order_entries(RunContext& context);
+    Buffer<uint32_t> runs_of_entries(RunContext& context);
+    void add_up(RunContext& context);
+    int64_t last_word(uint32_t number) const { return static_cast<int64_t>(entry(number)[layout_.key_words - 1]); }
+    bool is_before(int64_t word, int64_t bound) const;
+    uint32_t find_in_order(const uint64_t* key) const;
 
     MessageLayout layout_;
     Buffer<uint64_t> entries_; // in the order in which their keys were met
@@ -130,6 +138,8 @@ class Message {
     Buffer<uint64_t> slots_; // open addressing: the hash above the number of an entry plus 1; 0 is free
     uint64_t mask_ = 0;
     Buffer<uint32_t> next_;
+    KeyOrder order_ = KeyOrder::equal;
+    Buffer<uint32_t> ends_; // of entries in order, whose slots lead to runs: by run, where the next one begins
     std::vector<uint64_t> null_entry_;
 };
 

@@ -80,14 +80,23 @@ struct StreamedQuery {
     friend bool operator==(const StreamedQuery&, const StreamedQuery&) = default;
 };
 
+// How the last column of a child's key compares with its partner, all others being equal: it is less …
+enum class KeyOrder : uint8_t { equal, less, less_equal, greater, greater_equal };
+
+constexpr KeyOrder last_of(KeyOrder) {
+    return KeyOrder::greater_equal;
+}
+
 struct StreamedChild {
     int table = 0;
     StreamedJoin join = StreamedJoin::inner;
     std::vector<int> key; // columns of this table, paired with the child's key
+    // Other than equal: neither of the two tables is a bag; the child's message has no groups and no sums of numbers.
+    KeyOrder order = KeyOrder::equal;
 
     template <class Self>
     static auto fields(Self& self) {
-        return std::tie(self.table, self.join, self.key);
+        return std::tie(self.table, self.join, self.key, self.order);
     }
     friend bool operator==(const StreamedChild&, const StreamedChild&) = default;
 };

@@ -61,6 +61,16 @@ bool counts_rows(const StreamedQuery& query) {
            std::all_of(query.children.begin(), query.children.end(), [](int child) { return child == 0; });
 }
 
+const char* flaw_of_order(const StreamedPlan& plan, int parent, const StreamedChild& child) {
+    if (child.order == KeyOrder::equal) return nullptr;
+    if (child.key.empty()) return "nothing is compared with a child that is in order";
+    if (plan.is_bag(parent) || plan.is_bag(child.table)) return "the rows of a bag are in order";
+    if (plan.message_groups(child.table) > 0) return "a child that is in order has groups";
+    for (const StreamedQuery& query : plan.tables[child.table].queries)
+        if (query.kind == CellKind::number_sum) return "a child that is in order has a sum of numbers";
+    return nullptr;
+}
+
 const char* flaw_of_table(const StreamedPlan& plan, int number) {
     const StreamedTable& table = plan.tables[number];
     if (!are_columns(table, table.key, StreamedType::integer)) return "a key is no column of integers";
@@ -84,7 +94,11 @@ const char* flaw_of_tree(const StreamedPlan& plan) {
         for (const StreamedChild& child : table.children) parents[child.table]++;
     const bool one_parent_each = std::all_of(parents.begin(), parents.end() - 1, [](int count) { return count == 1; });
     if (!one_parent_each) return "a table but the last has not one parent";
-    return plan.tables.back().key.empty() ? nullptr : "the root has a key";
+    if (!plan.tables.back().key.empty()) return "the root has a key";
+    for (size_t t = 0; t < plan.tables.size(); t++)
+        for (const StreamedChild& child : plan.tables[t].children)
+            if (const char* flaw = flaw_of_order(plan, static_cast<int>(t), child)) return flaw;
+    return nullptr;
 }
 
 template <class T>

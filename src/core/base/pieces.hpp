@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace btml::boosting {
+namespace btml {
 
 inline constexpr size_t piece_rows = 65536;
 inline constexpr size_t min_piece_rows = 4096;   // of rows that are shared
@@ -41,4 +41,4 @@ void for_each_row(ThreadTeam& team, size_t rows, const Body& body) {
     });
 }
 
-} // namespace btml::boosting
+} // namespace btml

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/boosting/rows/pieces.hpp"
+#include "core/base/pieces.hpp"
 
 #include <atomic>
 #include <bit>
 #include <utility>
 
-namespace btml::boosting {
+namespace btml {
 
 // Sorts pieces that are nearly in order, if that takes few moves; else gives up, with the items in some order. The
 // order of the pieces among each other must be right but for items near their borders.
@@ -98,4 +98,4 @@ void radix_sort(Buffer<Item>& items, Buffer<Item>& spare, ThreadTeam& team, cons
     if (lowest <= 0 || !insertion_sort(items, team, key)) sort_from(0);
 }
 
-} // namespace btml::boosting
+} // namespace btml
