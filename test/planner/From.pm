@@ -26,6 +26,7 @@ sub draw_join
 	my $from   = '';
 	my $rows   = 1;
 
+	$count = weighted(3 => 6, 4 => 2) if $self->{subject} eq 'pair';
 	my @ring;
 	if ($self->{subject} eq 'ring')
 	{
@@ -370,6 +371,7 @@ sub draw_conditions
 	}
 	if (@{ $self->{items} } > 1 && chance($self->{simple} ? 0.02 : 0.15)) { push @$where, $self->condition_on_two; }
 	if ($self->{subject} eq 'excluded' && @{ $self->{items} } > 1) { push @$where, $self->excluded for 1 .. weighted(1 => 5, 2 => 3, 4 => 1); }
+	if (@{ $self->{items} } > 2 && $self->{subject} eq 'pair') { push @$where, $self->raising_condition; }
 	if ($self->{subject} eq 'sub-query' || chance($self->{simple} ? 0.04 : 0.12)) { push @$where, $self->sublink; }
 	if (chance(0.03))
 	{
@@ -423,6 +425,20 @@ sub condition_on_two
 		"$left.k4 = ANY (ARRAY[$right.k4, 1])",
 		"CASE WHEN $left.k4 > 1 THEN $right.k4 = 1 ELSE true END",
 		"$left.k4 IS DISTINCT FROM $right.k4");
+}
+
+# Raises an error for few rows of one item, which a third may leave out: the planner must not join the two first.
+sub raising_condition
+{
+	my ($self) = @_;
+	my ($left, $right) = map { $_->{alias} } sample(2, @{ $self->{items} });
+	my $rare = between(0, $self->{schema}{keys} + 2);
+	$self->has('condition on two tables that may raise');
+	return pick(
+		"100 / ($left.k4 - $rare) > $right.k4",
+		"$right.k4 * 10 % ($left.k4 - $rare) < 3",
+		"coalesce($right.k4 / ($left.k4 - $rare), 0) = 0",
+		"sqrt(($left.k4 - $rare) ^ 2 - 1) > $right.k4");
 }
 
 sub sublink

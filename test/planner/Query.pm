@@ -30,7 +30,9 @@ sub draw
 		expression   => 3,
 		sets         => 2,
 		excluded     => 3,
-		raising      => 1);
+		raising      => 1,
+		'rows alone' => 3,
+		pair         => 2);
 	$self->has("subject: $self->{subject}") if $self->{subject};
 	$self->{simple} = chance($self->{subject} ? 0.8 : 0.3);
 	$self->{exact}  = $self->{simple} && chance(0.5);
@@ -87,7 +89,8 @@ sub group_column
 			"CASE WHEN $a.k4 > 1 THEN 'many' ELSE 'few' END",
 			"$a.k4::text");
 	}
-	if ($self->{subject} eq 'expression' && chance(0.7)) { return $self->function_of_column; }
+	my $share = { expression => 0.7, 'rows alone' => 0.2 }->{ $self->{subject} } // 0;
+	return $self->function_of_column if chance($share);
 	my $column = $self->column(
 		qw(k2 k4 k8 kt kv kd kts ktz kb ku ke ko id x2 x4 b d s tm ka ky kw),
 		($self->{simple}       ? () : qw(iv mo kc kx kj ki kiv kq)),
@@ -127,6 +130,7 @@ sub draw_targets
 	}
 	my @aggregates = map { $aggregate->draw } 1 .. weighted(1 => 4, 2 => 4, 3 => 2, 5 => 1);
 	push @aggregates, $aggregate->over_aggregates if chance(0.2);
+	if ($self->{subject} eq 'rows alone' && @groups) { return $self->draw_rows_alone(@groups); }
 	if (@groups && chance(0.04))
 	{
 		$self->has('window');
@@ -154,9 +158,65 @@ sub draw_targets
 	$self->{select} = $sql;
 	$self->{tail}   = '';
 	$self->{tail}   = ' GROUP BY ' . $self->grouping(@groups) if @groups;
-	if (chance(0.15)) { $self->has('having'); $self->{tail} .= ' HAVING ' . $self->having(@groups); }
+	if (chance(0.15))
+	{
+		$self->has('having');
+		my $having = $self->having(@groups);
+		$self->{tail} .= " HAVING $having";
+		$self->has_condition_of_groups(@groups) if $having =~ / AND /;
+	}
 	$self->{tail} .= $self->ordering(scalar @all);
 	$self->{groups} = \@groups;
+	return;
+}
+
+# Rows without aggregates: GROUP BY, or DISTINCT.
+sub draw_rows_alone
+{
+	my ($self, @groups) = @_;
+	my @all = map { chance(0.95) ? $_ : "$_ IS NULL" } @groups;
+	push @all, $self->function_of_column // '1' if chance(0.2);
+	push @all, pick('1', "'constant'", "'2.50'::numeric") if chance(0.1);
+	$self->{tail} = '';
+	my $head = 'SELECT ';
+	if (chance(0.4))
+	{
+		$self->has('groups alone');
+		$self->{tail} = ' GROUP BY ' . join ', ', 1 .. @all;
+		if ($all[0] eq $groups[0] && chance(0.2))
+		{
+			$self->{tail} .= " HAVING $groups[0] " . pick('IS NOT NULL', "> $groups[-1]", "= $groups[0]");
+			$self->has_condition_of_groups(@groups);
+		}
+	}
+	else
+	{
+		$self->has('distinct rows');
+		push @all, 'generate_series(1, 2)' if chance(0.02);
+		if (chance(0.02))
+		{
+			$self->has('window');
+			push @all, 'rank() OVER (ORDER BY ' . $self->column('k4', 'id') . ')';
+		}
+		$head .= 'DISTINCT ';
+		if (chance(0.04) && !$self->{unstable})
+		{
+			$self->has('distinct on');
+			$head .= "ON ($all[0]) ";
+			$self->{tail} = ' ORDER BY ' . join ', ', 1 .. @all;
+		}
+	}
+	$self->{select} = $head . join(', ', @all) . " FROM $self->{from}";
+	$self->{tail} .= $self->ordering(scalar @all) unless $self->{tail} =~ /ORDER BY/;
+	$self->{groups} = \@groups;
+	return;
+}
+
+# PostgreSQL makes a condition of WHERE of what HAVING says of groups, and which rows that meets is a matter of the plan.
+sub has_condition_of_groups
+{
+	my ($self, @groups) = @_;
+	$self->{risky} = 1 if grep { !/^\w\.\w+$/ } @groups;
 	return;
 }
 

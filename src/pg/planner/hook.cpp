@@ -219,7 +219,8 @@ Path* copy_without_having(const Path* path) {
 }
 
 // The ordinary plan, which gives what our node would: grouping columns and aggregates, before HAVING. It is a copy of
-// its own, since the planner frees paths that are dominated and gives those that are not other targets.
+// its own, since the planner frees paths that are dominated and gives those that are not other targets. The projection
+// is a node only above Unique, which gives its input's columns.
 Path* ordinary_path(PlannerInfo* root, const Path* best, const List* scan_targets) {
     PathTarget* const target = create_empty_pathtarget();
     for (const TargetEntry* const entry : items<const TargetEntry>(scan_targets))

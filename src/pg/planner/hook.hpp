@@ -9,8 +9,8 @@ namespace btml::pg::planner {
 // is loaded.
 void install_hook();
 
-// While it is set, every grouped query over a join that is planned says here what became of it; those of functions that
-// the planner calls, too.
+// While it is set, every grouped or distinct query over a join that is planned says here what became of it; those of
+// functions that the planner calls, too.
 struct Verdicts {
     MemoryContext memory; // of the lines, for functions have memory that does not last
     List* lines;          // of char*
