@@ -10,11 +10,12 @@ Prints the times, how many times as fast as PostgreSQL and DuckDB the chosen pla
 of the join is factorised ("wholly") or which tables are joined first. A time over the limit counts as the limit. Counts that
 differ are an error.
 
-One process, work_mem = 256MB. Talks to the server through psql (PGHOST, PGPORT, PGUSER), in the database `postgres`,
-which has btml; makes the schema lsqb_bench there, of 40 MB for 1,000 persons and 600 MB for 10,000. BTML_BENCH_TIMEOUT=60 is
-the most seconds of a statement, BTML_BENCH_REPEATS=3 the number of runs of which the least time counts,
-BTML_BENCH_SEED=1 draws another network, BTML_BENCH_QUERIES=5,6 chooses among the queries. LSQB declares no keys;
-BTML_BENCH_KEYS=1 adds primary keys. BTML_BENCH_CLOCK=processor compares processor time. BTML_BENCH_EXPLAIN=1 prints the factorised plans, BTML_BENCH_KEEP=1 keeps the tables.
+One process, work_mem = 256MB. Talks to the server through psql (PGHOST, PGPORT, PGUSER), in the database `postgres`, which
+has btml; makes the schema lsqb_bench there, of some 400 MB for 10,000 persons. BTML_BENCH_TIMEOUT=60 is the most seconds of
+a statement by the wall clock, BTML_BENCH_REPEATS=3 the number of runs of which the least time counts, BTML_BENCH_SEED=1
+draws another network, BTML_BENCH_QUERIES=5,6 chooses among the queries. LSQB declares no keys; BTML_BENCH_KEYS=1 adds
+primary keys. BTML_BENCH_CLOCK=processor compares processor time. BTML_BENCH_EXPLAIN=1 prints the factorised plans,
+BTML_BENCH_KEEP=1 keeps the tables.
 """
 
 import json
