@@ -15,16 +15,9 @@ thread is beside. BTML_BENCH_TIMEOUT=5 is the most seconds of a statement; BTML_
 
 import os
 import random
-import re
-import subprocess
 import sys
-import threading
-import time
 
-try:
-    import duckdb
-except ImportError:
-    duckdb = None
+from query_peers import duck_of, in_duck, in_postgres, psql
 
 TIMEOUT = float(os.environ.get("BTML_BENCH_TIMEOUT", "5"))
 SHOWS_ALL = os.environ.get("BTML_BENCH_QUERIES", "") == "1"
@@ -96,61 +89,22 @@ def query(rng, selective):
     return f"SELECT count(*) FROM {', '.join(tables)} WHERE {' AND '.join(joins + where)}"
 
 
-def psql(script):
-    run = subprocess.run(["psql", "-XqAt", "-d", "postgres", "-v", "ON_ERROR_STOP=1"], input=script,
-                         capture_output=True, text=True, check=False)
-    if run.returncode and not re.search("statement timeout|bigint out of range", run.stderr):
-        sys.exit(f"psql: {run.stderr}")
-    return None if run.returncode else run.stdout
-
-
 MODES = {
-    "postgresql": "SET btml.factorize_aggregates = off;",
-    "chosen": "SET btml.factorize_aggregates = exact;",
-    "factorised": "SET btml.factorize_aggregates = exact; SET btml.force_factorize_aggregates = on;",
+    "postgresql": "SET btml.factorize_aggregates = off",
+    "chosen": "SET btml.factorize_aggregates = exact",
+    "factorised": "SET btml.factorize_aggregates = exact; SET btml.force_factorize_aggregates = on",
 }
 
 
 def run(statement, mode):
     """The least of two times in ms, and the count; the limit and None where it is passed."""
-    out = psql(f"""SELECT btml.version() \\g /dev/null
-        SET search_path = choice_bench; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'; SET jit = off;
-        SET statement_timeout = {int(TIMEOUT * 1000)}; {MODES[mode]}
-        \\timing on
-        {statement};
-        {statement};
-        """)
-    if out is None:
-        return TIMEOUT * 1000, None
-    times = [float(t) for t in re.findall(r"^Time: ([0-9.]+) ms", out, re.M)]
-    return min(times[-2:]), int(re.findall(r"^[0-9]+$", out, re.M)[-1])
+    settings = ("SET search_path = choice_bench; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'; SET jit = off; "
+                f"SET statement_timeout = {int(TIMEOUT * 1000)}; {MODES[mode]}")
+    return limited(*in_postgres(settings, statement, 2, unfinished="statement timeout|bigint out of range"))
 
 
-def run_duckdb(database, statement):
-    stop = threading.Timer(TIMEOUT, database.interrupt)
-    stop.start()
-    start = time.perf_counter()
-    try:
-        count = database.execute(statement).fetchone()[0]
-    except (duckdb.InterruptException, duckdb.OutOfMemoryException):
-        return TIMEOUT * 1000, None
-    finally:
-        stop.cancel()
-    return (time.perf_counter() - start) * 1000, count
-
-
-def filled_duckdb():
-    if duckdb is None:
-        return None
-    database = duckdb.connect(":memory:", config={"threads": 1})
-    for table in SHAPE:
-        text = psql(f"COPY choice_bench.{table} TO STDOUT (FORMAT csv, HEADER)")
-        path = f"/tmp/choice_bench_{os.getpid()}_{table}.csv"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        database.execute(f"CREATE TABLE {table} AS SELECT * FROM read_csv('{path}', header=true)")
-        os.remove(path)
-    return database
+def limited(milliseconds, rows):
+    return (TIMEOUT * 1000, None) if rows is None else (milliseconds, int(rows[0][0]))
 
 
 def check_counts(statement, counts):
@@ -168,14 +122,14 @@ def main():
         DROP SCHEMA IF EXISTS choice_bench CASCADE; CREATE SCHEMA choice_bench; SET search_path = choice_bench;
         SELECT setseed(0.5) \\g /dev/null
         {TABLES} {indexes}; VACUUM ANALYZE;""")
-    database = filled_duckdb()
+    database = duck_of("choice_bench")
     rng = random.Random(seed)
     rows = []
     for number in range(queries):
         statement = query(rng, number % 5 == 0)
         results = {mode: run(statement, mode) for mode in MODES}
         if database:
-            results["duckdb"] = run_duckdb(database, statement)
+            results["duckdb"] = limited(*in_duck(database, statement, 1, TIMEOUT))
         check_counts(statement, [count for _, count in results.values()])
         times = {mode: ms for mode, (ms, _) in results.items()}
         rows.append((times, statement))

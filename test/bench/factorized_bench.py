@@ -17,16 +17,9 @@ BTML_BENCH_EXPLAIN=1 prints the plans. Rows of all three are compared, floats to
 
 import os
 import re
-import subprocess
 import sys
-import tempfile
-import threading
-import time
 
-try:
-    import duckdb
-except ImportError:
-    duckdb = None
+from query_peers import cell, duck_of, duckdb, in_duck, in_postgres, psql, ratio
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.environ.get("BTML_BENCH_DATA", "")
@@ -131,16 +124,6 @@ QUERIES = {
 }
 
 
-def psql(script, *arguments):
-    run = subprocess.run(["psql", "-XqAt", "-F", "\t", "-d", "postgres", "-v", "ON_ERROR_STOP=1", *arguments],
-                         input=script, capture_output=True, text=True, check=False)
-    if "statement timeout" in run.stderr:
-        raise TimeoutError
-    if run.returncode:
-        sys.exit(f"psql: {run.stderr}")
-    return run.stdout
-
-
 def load(name, patterns_made):
     """Loads or generates a set; the two sets of PATTERNS come from one script."""
     own = [file for file in ("load.sql", "generate.sql") if DATA and os.path.exists(f"{DATA}/{name}/{file}")]
@@ -155,63 +138,20 @@ def load(name, patterns_made):
     return "given" if own else "generated"
 
 
-def settings(name, value, threads):
-    return (f"\\o {os.devnull}\nSELECT btml.version();\n\\o\nSET search_path = {name}; "
-            "SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'; "
-            f"SET statement_timeout = '{TIMEOUT}s'; SET btml.factorize_aggregates = '{value}'; "
-            f"SET btml.threads = {threads};\n")
-
-
-def in_postgres(name, query, value, threads=1):
-    """The least milliseconds of REPEATS runs in one session and the rows, or nothing past the timeout."""
-    script = settings(name, value, threads) + "\\timing on\n" + f"{query};\n" * REPEATS
-    try:
-        out = psql(script)
-    except TimeoutError:
-        return None, None
-    times = [float(text) for text in re.findall(r"^Time: ([\d.]+) ms", out, re.M)]
-    return min(times), [line.split("\t") for line in out.split("Time: ")[0].splitlines()]
+def settings(name, value, threads=1):
+    return (f"SET search_path = {name}; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'; "
+            f"SET statement_timeout = '{TIMEOUT}s'; SET btml.factorize_aggregates = '{value}'; SET btml.threads = {threads}")
 
 
 def in_columns(name, query):
     """The least milliseconds of btml.sumprod where the query counts rows, and its row."""
     counted = re.fullmatch(r"SELECT count\(\*\) (FROM (?!.*GROUP BY).*)", query)
-    return in_postgres(name, f"SELECT btml.sumprod($$SELECT {counted[1]}$$)", "off") if counted else (None, None)
+    return in_postgres(settings(name, "off"), f"SELECT btml.sumprod($$SELECT {counted[1]}$$)", REPEATS) if counted else (None, None)
 
 
 def plan(name, query):
-    return psql(settings(name, SETTING, 1) + f"EXPLAIN (ANALYZE, TIMING OFF) {query};")
-
-
-def duck_of(name, folder):
-    """DuckDB on one thread with the tables of a set in memory."""
-    if not duckdb:
-        return None
-    duck = duckdb.connect(config={"threads": 1})
-    tables = psql(f"SELECT relname FROM pg_class WHERE relnamespace = '{name}'::regnamespace AND relkind = 'r'")
-    for table in tables.split():
-        psql(f"\\copy {name}.{table} TO '{folder}/{table}.csv' (FORMAT csv, HEADER)")
-        duck.execute(f"CREATE TABLE {table} AS FROM read_csv('{folder}/{table}.csv')")
-        os.unlink(f"{folder}/{table}.csv")
-    return duck
-
-
-def in_duck(duck, query):
-    if not duck:
-        return None, None
-    best = float("inf")
-    for _ in range(REPEATS):
-        timer = threading.Timer(TIMEOUT, duck.interrupt)
-        timer.start()
-        start = time.perf_counter()
-        try:
-            rows = duck.execute(query).fetchall()
-        except duckdb.InterruptException:
-            return None, None
-        finally:
-            timer.cancel()
-        best = min(best, time.perf_counter() - start)
-    return best * 1000, [["" if value is None else str(value) for value in row] for row in rows]
+    _, rows = in_postgres(settings(name, SETTING), f"EXPLAIN (ANALYZE, TIMING OFF) {query}", 1)
+    return "\n".join("\t".join(row) for row in rows)
 
 
 def same(one, other):
@@ -227,27 +167,19 @@ def same(one, other):
         len(x) == len(y) and all(map(close, x, y)) for x, y in zip(parsed(one), parsed(other)))
 
 
-def cell(milliseconds):
-    return "" if milliseconds is None else f"{milliseconds:,.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
-
-
-def ratio(other, ours):
-    return "" if other is None or ours is None else f"{other / ours:,.2f}" if other < 10 * ours else f"{other / ours:,.0f}"
-
-
 def measure(name, what, query, duck):
-    ours, rows = in_postgres(name, query, SETTING)
+    ours, rows = in_postgres(settings(name, SETTING), query, REPEATS)
     if ours is None:
         print(f"| {what} | over {TIMEOUT:.0f} s with the setting |", flush=True)
         return
-    two, two_rows = in_postgres(name, query, SETTING, threads=2)
+    two, two_rows = in_postgres(settings(name, SETTING, threads=2), query, REPEATS)
     tree = plan(name, query)
     taken = "btml Factorized Aggregate" in tree
     counting = "SELECT count(*)" + query[query.index(" FROM "):].split(" GROUP BY ")[0]
-    joined = in_postgres(name, counting, SETTING)[1] or [["nan"]]
-    theirs, their_rows = in_postgres(name, query, "off")
+    joined = in_postgres(settings(name, SETTING), counting, 1)[1] or [["nan"]]
+    theirs, their_rows = in_postgres(settings(name, "off"), query, REPEATS)
     columns, column_rows = in_columns(name, query)
-    ducks, duck_rows = in_duck(duck, query)
+    ducks, duck_rows = in_duck(duck, query, REPEATS, TIMEOUT)
     peers = [r for r in (two_rows, their_rows, column_rows, duck_rows) if r is not None]
     verdict = "same" if all(same(rows, r) for r in peers) else "DIFFERENT"
     notes = ", ".join(([] if taken else ["not factorized"]) + (["fell back"] if "Fell Back" in tree else []) +
@@ -274,10 +206,9 @@ def main():
         patterns_made |= source == "generated" and name in PATTERNS
         print(f"\n{name}, {source}\n| query | rows joined | ours, ms | by 2 threads | PostgreSQL, ms | ratio | sumprod, ms | ratio "
               "| DuckDB, ms | ratio | |\n|---|---|---|---|---|---|---|---|---|---|---|")
-        with tempfile.TemporaryDirectory() as folder:
-            duck = duck_of(name, folder)
-            for what, query in chosen:
-                measure(name, what, query, duck)
+        duck = duck_of(name)
+        for what, query in chosen:
+            measure(name, what, query, duck)
 
 
 main()
