@@ -100,10 +100,11 @@ $(rooms:%=$(objdir)/%.cpp): force
 	@cmp -s $@.new $@ || mv $@.new $@; rm -f $@.new
 
 # Without weak symbols GCC 16 gives every object its own tables of virtual functions, of the same names: they are made local.
+# Nor is std::type_info::operator== inline without them, and libstdc++ has no such function: the macro makes it inline.
 define level_rule
 $(objdir)/core/%_levels_$(1).o: src/core/%_levels.cpp $(objdir)/flags
 	@mkdir -p $$(@D)
-	$$(CXX) $$(CXXFLAGS) $$(core_flags) $$($(1)_flags) -fno-weak -w -DBTML_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+	$$(CXX) $$(CXXFLAGS) $$(core_flags) $$($(1)_flags) -fno-weak -D__GXX_TYPEINFO_EQUALITY_INLINE=1 -w -DBTML_LEVEL=$(1) -MMD -MP -c $$< -o $$@
 	objcopy -w -L '_ZTV*' $$@
 endef
 $(foreach level,$(levels),$(eval $(call level_rule,$(level))))

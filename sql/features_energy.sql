@@ -16,7 +16,7 @@ UNION ALL SELECT 'contract', count(*), md5(string_agg(t::text, ' ' ORDER BY t)) 
 UNION ALL SELECT 'meter', count(*), md5(string_agg(t::text, ' ' ORDER BY t)) FROM meter t
 UNION ALL SELECT 'reading', count(*), md5(string_agg(t::text, ' ' ORDER BY t)) FROM reading t
 UNION ALL SELECT 'call', count(*), md5(string_agg(t::text, ' ' ORDER BY t)) FROM call t
-UNION ALL SELECT 'task', count(*), md5(string_agg(t::text, ' ' ORDER BY t)) FROM task t;
+UNION ALL SELECT 'task', count(*), md5(string_agg(t::text, ' ' ORDER BY t)) FROM task t ORDER BY name;
 
 -- A call to cancel and a final reading come from as_of on, some of them at as_of itself.
 SELECT count(*) FILTER (WHERE at < as_of) AS before, count(*) FILTER (WHERE at = as_of) > 0 AS at_as_of, count(*) > 90 AS many

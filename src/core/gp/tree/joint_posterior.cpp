@@ -59,7 +59,7 @@ void JointPosterior::Builder::build(RunContext& context) {
     context.for_each(points_.size(), 64, [&](size_t place) { shared_.push_back(trie_.shared_levels(point(place))); });
     result_.nodes_.push_back({0, 0, 0, 0, 0, 0});
     if (!points_.empty()) ranges_.push_back({0, points_.size(), 0, 0, trie_.root_});
-    for (size_t splits = 0; !ranges_.empty(); splits++) {
+    while (!ranges_.empty()) {
         context.worked(64);
         const Range range = ranges_.back();
         ranges_.pop_back();
