@@ -2,6 +2,7 @@
 
 #include "pg/bridge/backend_context.hpp"
 #include "pg/planner/factorized_plan.hpp"
+#include "pg/planner/merged_groups.hpp"
 #include "pg/planner/node.hpp"
 #include "pg/planner/ordinary_plan.hpp"
 #include "pg/values/values.hpp"
@@ -262,6 +263,16 @@ struct Candidate {
     double max_rows; // that the ordinary plan may find before it is given up; 0: it is not begun first
 };
 
+// Returns how often the groups of the joins are merged: for each grouping set and aggregate of distinct values.
+int mergers(const QueryShape& query) {
+    int sets = 0, distinct = 0;
+    for (const List* const set : items<const List>(query.grouping_sets))
+        sets += query.join.exclusions || list_length(set) < list_length(query.groups);
+    for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
+        distinct += aggregate->distinct >= 0;
+    return sets + distinct * list_length(query.grouping_sets);
+}
+
 // Plans what the candidate's query asks; ordinary: the plan that it competes with, and its cost.
 Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ordinary_cost, Candidate* candidate) {
     const QueryShape& query = candidate->query;
@@ -270,7 +281,9 @@ Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ord
     const double least = min_cost(query.join);
     if (least >= ordinary_cost * max_advantage && !forced)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary_cost, least);
-    if (const Refusal refusal = plan_parts(query, groups_of(query, ordinary, input->rows), &parts)) return refusal;
+    const double groups = groups_of(query, ordinary, input->rows);
+    if (const Refusal refusal = plan_parts(query, groups, &parts)) return refusal;
+    parts.memory += MergedGroups::bytes_per_group * groups * mergers(query);
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
                         message_memory_setting(), message_memory() / 1024);

@@ -18,6 +18,9 @@ struct JoinResult {
 
 class MergedGroups {
   public:
+    // At most, of a group of a join, while groups are merged: three numbers, and slots of the index as it grows.
+    static constexpr double bytes_per_group = 4 * sizeof(uint32_t) + 48;
+
     // groups: those of the query whose values stay apart; of none there is one merged group, always. Merged groups
     // without rows are left out. The results live as long as this. Throws CannotDecide for more than 2^32 − 1 groups;
     // error memory_limit where the memory does not hold them.
