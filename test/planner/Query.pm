@@ -94,7 +94,7 @@ sub group_column
 	my $column = $self->column(
 		qw(k2 k4 k8 kt kv kd kts ktz kb ku ke ko id x2 x4 b d s tm ka ky kw),
 		($self->{simple}       ? () : qw(iv mo kc kx kj ki kiv kq)),
-		chance($self->{simple} ? 0  : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
+		chance($self->{simple} ? 0.05 : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
 	return undef unless $column;
 	my ($name) = $column =~ /\.(\w+)/;
 	$self->has("group by $Schema::TYPE{$name}");
