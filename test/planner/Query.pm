@@ -235,7 +235,7 @@ sub having
 {
 	my ($self, @groups) = @_;
 	my $aggregate = $self->{aggregate};
-	return pick(
+	my $condition = pick(
 		'count(*) > ' . between(0, 8),
 		$aggregate->whole . ' > ' . between(0, 5),
 		$aggregate->whole . ' IS NOT NULL',
@@ -246,6 +246,14 @@ sub having
 		'NULL IS NULL',
 		'count(*) > (SELECT avg(z.k4) FROM t0 z)',
 		'max(' . $aggregate->{query}{items}[0]{alias} . '.k4) = 2');
+
+	# What has no aggregate is a condition on rows, which scans may check before they are joined.
+	if ($condition =~ /AND (.*) IS NOT NULL$/ && $1 !~ /^\w+\.\w+$/)
+	{
+		$self->has('having that may raise');
+		$self->{risky} = 1;
+	}
+	return $condition;
 }
 
 sub ordering

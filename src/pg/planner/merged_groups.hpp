@@ -33,7 +33,8 @@ class MergedGroups {
     // Both are of a group that has() and of a merged group with rows.
     bool is_null(uint64_t merged, int group) const;
     int64_t value(uint64_t merged, int group) const;
-    // Returns what a query, query(i) of the root of the join i, has in all of them. Throws CannotDecide.
+    // Returns what a query, query(i) of the root of the join i, has in all of them. Polls, as they may be many. Throws
+    // CannotDecide.
     template <class Query>
     relational::StreamedCell cell(uint64_t merged, relational::CellKind kind, const Query& query) const {
         relational::StreamedCell all{kind != relational::CellKind::count, 0, 0, 0};
@@ -52,10 +53,13 @@ class MergedGroups {
     // Calls body(i, group) with the groups of the join i.
     template <class Body>
     void for_each_group(uint64_t merged, const Body& body) const {
+        constexpr uint64_t polled = 1024, work = 8;
         if (is_plain_) return body(size_t{0}, merged);
+        uint64_t met = 0;
         for (uint32_t at = first_[merged]; at != none; at = next_[at]) {
             const size_t i = join_of(at);
             body(i, at - begins_[i]);
+            if (++met % polled == 0) context_.worked(polled * work);
         }
     }
     size_t join_of(uint32_t at) const {
@@ -72,6 +76,7 @@ class MergedGroups {
 
     static constexpr uint32_t none = UINT32_MAX;
 
+    RunContext& context_;
     const std::span<const JoinResult> results_;
     const std::vector<int> groups_;
     const bool is_plain_;
