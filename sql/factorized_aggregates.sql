@@ -424,6 +424,14 @@ SELECT tree('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE NOT 
 SELECT tree('SELECT count(*) FROM a JOIN b ON b.t = a.t JOIN c ON c.t = a.t WHERE (b.z, c.w) IN (SELECT k, m FROM banned)');
 SELECT tree('SELECT count(*) FROM a, c WHERE (a.k, c.m) IN (SELECT k, m FROM banned)');
 
+-- Rows that may be others each time that they are read are not subtracted.
+SELECT tree('SELECT count(*) FROM a JOIN b TABLESAMPLE BERNOULLI (50) USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+SELECT tree('SELECT count(*) FROM a JOIN b TABLESAMPLE BERNOULLI (50) REPEATABLE (1) USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+SELECT tree('SELECT count(*) FROM a JOIN (SELECT * FROM b LIMIT 50) b USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+SELECT tree('SELECT count(*) FROM a JOIN (SELECT * FROM (SELECT *, row_number() OVER () FROM b) b WHERE z > 0 OFFSET 0) b USING (k)
+    JOIN c USING (m) WHERE a.x <> b.z');
+SELECT tree('SELECT count(*) FROM a JOIN (SELECT * FROM b OFFSET 0) b USING (k) JOIN c USING (m) WHERE a.x <> b.z');
+
 -- Rows that come before another one's: messages in order.
 SELECT compare('SELECT x.id, count(*), sum(y.n), min(y.d), max(y.x), avg(y.n * 2) FROM a x JOIN a y ON y.d <= x.d GROUP BY x.id');
 SELECT compare('SELECT x.id, count(*), sum(y.x) FROM a x JOIN a y ON y.k = x.k AND y.x < x.x GROUP BY x.id');

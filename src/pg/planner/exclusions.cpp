@@ -2,6 +2,10 @@
 
 #include <utility>
 
+extern "C" {
+#include "optimizer/optimizer.h"
+}
+
 namespace btml::pg::planner {
 
 using relational::StreamedJoin;
@@ -61,9 +65,11 @@ bool are_inner(const JoinShape* join, Relids relids) {
     return true;
 }
 
-// Whether a number of rows is left out, none being 0, as sub-queries say that are to be planned by themselves.
-bool leaves_out(const Node* offset) {
-    return offset && !(IsA(offset, Const) && !as<Const>(offset)->constisnull && as<Const>(offset)->constvalue == 0);
+// Whether rows are left out: OFFSET 0 leaves out none, and keeps a sub-query apart.
+bool leaves_out(Node* offset) {
+    if (!offset) return false;
+    const Node* const count = eval_const_expressions(nullptr, offset);
+    return !IsA(count, Const) || as<Const>(count)->constisnull || DatumGetInt64(as<Const>(count)->constvalue) != 0;
 }
 
 // Tells of a part of a query that its rows may be others each time that it is run, by the order in which its tables
