@@ -3,6 +3,7 @@
 #include "core/relational/streamed/join_decomposition.hpp"
 
 #include <bit>
+#include <optional>
 
 namespace btml::pg::planner {
 
@@ -35,6 +36,19 @@ int JoinPlanner::find_root() const {
         }
     }
     return best;
+}
+
+// A root that has all group columns may be far smaller than another table, whose rows would then be in a message.
+std::vector<int> JoinPlanner::roots() const {
+    constexpr double min_ratio = 4;
+    const int best = find_root();
+    std::vector<int> roots = {best};
+    for (int t = 0; t < join_.table_count; t++)
+        if (join_.is_inner(t) && !join_.tables[t].is_distinct &&
+            join_.tables[t].relation->rows >= min_ratio * join_.tables[best].relation->rows &&
+            (roots.size() == 1 || join_.tables[t].relation->rows > join_.tables[roots[1]].relation->rows))
+            roots = {best, t};
+    return roots;
 }
 
 // The tables that are joined by inner joins, and bags where these make a cycle, stand in the tree of their attributes.
@@ -109,8 +123,7 @@ void JoinPlanner::place(int node) {
     planned_.tables.push_back(node < join_.table_count ? node : -1);
 }
 
-void JoinPlanner::find_tree() {
-    const int root = find_root();
+void JoinPlanner::find_tree(int root) {
     find_inner_tree(root);
     add_inner_sides();
     places_.assign(nodes_.size(), 0);
@@ -237,8 +250,8 @@ void JoinPlanner::add_groups() {
         planned_.join.groups[carried_[root()][i]] = static_cast<int>(i);
 }
 
-PlannedJoin JoinPlanner::plan() {
-    find_tree();
+PlannedJoin JoinPlanner::plan(int root_table) {
+    find_tree(root_table);
     add_tables();
     add_groups();
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query_.aggregates))
@@ -270,13 +283,28 @@ static void add_outputs(const QueryShape& query, PlannedDictionaries& dictionari
     plan.dictionaries = dictionaries.types();
 }
 
+// Plans the join with the root that makes it cheapest.
+static PlannedJoin plan_join(const QueryShape& query, unsigned set, double groups, PlannedDictionaries& dictionaries,
+                             RunContext& context) {
+    const JoinShape join = pg_call([&] { return query.join.excluded_by(set); });
+    const auto planner = [&] { return JoinPlanner(query, join, set, groups, dictionaries, context); };
+    std::optional<PlannedJoin> best;
+    NotPlanned why = {nullptr};
+    for (int root : planner().roots()) try {
+            PlannedJoin planned = planner().plan(root);
+            if (!best || planned.cost < best->cost) best = std::move(planned);
+        } catch (const NotPlanned& other) {
+            why = other;
+        }
+    if (!best) throw why;
+    return std::move(*best);
+}
+
 PlannedQuery plan_query(const QueryShape& query, double groups, RunContext& context) {
     PlannedQuery planned;
     PlannedDictionaries dictionaries(query);
-    for (unsigned set = 0; set < 1u << list_length(query.join.exclusions); set++) {
-        const JoinShape join = pg_call([&] { return query.join.excluded_by(set); });
-        planned.joins.push_back(JoinPlanner(query, join, set, groups, dictionaries, context).plan());
-    }
+    for (unsigned set = 0; set < 1u << list_length(query.join.exclusions); set++)
+        planned.joins.push_back(plan_join(query, set, groups, dictionaries, context));
     share_scans(query.join, planned.joins);
     add_outputs(query, dictionaries, planned.plan);
     return planned;

@@ -46,13 +46,16 @@ class JoinPlanner {
                 PlannedDictionaries& dictionaries, RunContext& context)
         : query_(query), join_(join), set_(set), groups_(groups), dictionaries_(dictionaries), context_(context) {}
 
-    PlannedJoin plan();
+    // root_table: one of roots(). Throws NotPlanned.
+    PlannedJoin plan(int root_table);
+    // The tables that the root is best chosen from.
+    std::vector<int> roots() const;
 
   private:
     int find_root() const;
     int group_table(int group, int root) const;
     bool covers(int table) const;
-    void find_tree();
+    void find_tree(int root);
     void find_inner_tree(int root);
     void hang_higher(int node);
     bool narrows(int parent, int node) const;
@@ -80,6 +83,7 @@ class JoinPlanner {
     double estimate_bag_message(int place) const;
     double estimate_keys(int place) const;
     double matches_of_row(int place) const;
+    double kept_share(int place) const;
     double estimate_distinct(const std::vector<Expr*>& expressions, double rows) const;
     double estimate_dictionary(int number) const;
     double estimate_bag_keys() const;

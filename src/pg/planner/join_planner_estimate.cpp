@@ -145,6 +145,26 @@ double JoinPlanner::matches_of_row(int place) const {
     return matches;
 }
 
+// Returns which part of a table's rows finds partners in the messages of its children, as the numbers of distinct keys
+// on both sides have it.
+double JoinPlanner::kept_share(int place) const {
+    double share = 1;
+    for (const StreamedChild& child : table(place).children) {
+        const bool lets_pass = child.join == StreamedJoin::inner || child.join == StreamedJoin::semi;
+        if (is_bag(place) || is_bag(child.table) || !lets_pass || child.order != KeyOrder::equal) continue;
+        const int own = planned_.tables[place], other = planned_.tables[child.table];
+        std::vector<Expr*> of_own, of_other;
+        for (int number : nodes_[node_at_[child.table]].separator) {
+            of_own.push_back(join_.key(own, number)->expression);
+            of_other.push_back(join_.key(other, number)->expression);
+        }
+        if (of_own.empty()) continue;
+        const double sent = estimate_distinct(of_other, join_.tables[other].relation->rows * kept_share(child.table));
+        share *= std::min(1.0, sent / std::max(1.0, estimate_distinct(of_own, join_.tables[own].relation->rows)));
+    }
+    return share;
+}
+
 // Costs as of PostgreSQL's own nodes: a row that is read and hashed for each child, and what it meets there that is
 // hashed for the table's own key and added up. A bag's row passes through no node, and costs half an operator to find.
 void JoinPlanner::estimate() {
@@ -155,9 +175,10 @@ void JoinPlanner::estimate() {
         const double rows = is_bag(place) ? estimate_bag(place) : join_.tables[planned_.tables[place]].relation->rows;
         planned_.cost +=
             rows * ((is_bag(place) ? 0.5 * cpu_operator_cost : cpu_tuple_cost) + cpu_operator_cost * children);
-        planned_.cost += rows * matches_of_row(place) * cpu_operator_cost * (1 + sums);
-        planned_.cost += rows * cost_of(planned_.computed[place]);
+        const double matches = rows * kept_share(place) * matches_of_row(place);
         const double keys = place == root() ? groups_ : estimate_keys(place);
+        planned_.cost += matches * cpu_operator_cost * (1 + sums);
+        planned_.cost += rows * cost_of(planned_.computed[place]);
         planned_.memory += Message::max_bytes(MessageLayout(planned_.join.streamed, place).words, keys, rows);
         if (table(place).held) planned_.memory += rows * static_cast<double>(RowBatch::row_bytes(table(place).columns));
     }
