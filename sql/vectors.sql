@@ -2,9 +2,11 @@
 -- As another session prints them.
 SET extra_float_digits = 1;
 -- A type as pgvector's is, with a cast of three arguments to real[].
+SET client_min_messages = warning;
 CREATE TYPE vec;
 CREATE FUNCTION vec_in(cstring) RETURNS vec IMMUTABLE STRICT LANGUAGE internal AS 'textin';
 CREATE FUNCTION vec_out(vec) RETURNS cstring IMMUTABLE STRICT LANGUAGE internal AS 'textout';
+RESET client_min_messages;
 CREATE TYPE vec (INPUT = vec_in, OUTPUT = vec_out, LIKE = text);
 CREATE CAST (text AS vec) WITHOUT FUNCTION;
 CREATE CAST (vec AS text) WITHOUT FUNCTION;

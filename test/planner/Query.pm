@@ -94,7 +94,7 @@ sub group_column
 	my $column = $self->column(
 		qw(k2 k4 k8 kt kv kd kts ktz kb ku ke ko id x2 x4 b d s tm ka ky kw),
 		($self->{simple}       ? () : qw(iv mo kc kx kj ki kiv kq)),
-		chance($self->{simple} ? 0  : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
+		chance($self->{simple} ? 0.05 : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
 	return undef unless $column;
 	my ($name) = $column =~ /\.(\w+)/;
 	$self->has("group by $Schema::TYPE{$name}");
@@ -235,7 +235,7 @@ sub having
 {
 	my ($self, @groups) = @_;
 	my $aggregate = $self->{aggregate};
-	return pick(
+	my $condition = pick(
 		'count(*) > ' . between(0, 8),
 		$aggregate->whole . ' > ' . between(0, 5),
 		$aggregate->whole . ' IS NOT NULL',
@@ -246,6 +246,14 @@ sub having
 		'NULL IS NULL',
 		'count(*) > (SELECT avg(z.k4) FROM t0 z)',
 		'max(' . $aggregate->{query}{items}[0]{alias} . '.k4) = 2');
+
+	# What has no aggregate is a condition on rows, which scans may check before they are joined.
+	if ($condition =~ /AND (.*) IS NOT NULL$/ && $1 !~ /^\w+\.\w+$/)
+	{
+		$self->has('having that may raise');
+		$self->{risky} = 1;
+	}
+	return $condition;
 }
 
 sub ordering

@@ -290,8 +290,8 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
     if (!is_pure(expression)) return refuse_impure("a grouping expression", expression);
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
-    if (!key_type(exprType(expression), exprCollation(expression), &group->type) || group->type.kind == KeyKind::real)
-        return "a grouping column is a float, or has a nondeterministic collation or a type without a hash function";
+    if (!key_type(exprType(expression), exprCollation(expression), &group->type))
+        return "a grouping column has a nondeterministic collation or a type without a hash function";
     return nullptr;
 }
 

@@ -2,6 +2,10 @@
 
 #include <utility>
 
+extern "C" {
+#include "optimizer/optimizer.h"
+}
+
 namespace btml::pg::planner {
 
 using relational::StreamedJoin;
@@ -61,11 +65,44 @@ bool are_inner(const JoinShape* join, Relids relids) {
     return true;
 }
 
+// Whether rows are left out: OFFSET 0 leaves out none, and keeps a sub-query apart.
+bool leaves_out(Node* offset) {
+    if (!offset) return false;
+    const Node* const count = eval_const_expressions(nullptr, offset);
+    return !IsA(count, Const) || as<Const>(count)->constisnull || DatumGetInt64(as<Const>(count)->constvalue) != 0;
+}
+
+// Tells of a part of a query that its rows may be others each time that it is run, by the order in which its tables
+// give theirs or by chance.
+bool varies(Node* node, void* context) {
+    if (!node) return false;
+    if (IsA(node, RangeTblEntry)) {
+        const auto* const sample = as<RangeTblEntry>(node)->tablesample;
+        return sample && !sample->repeatable;
+    }
+    if (!IsA(node, Query)) return btml_compat_walk(node, varies, context);
+    auto* const query = reinterpret_cast<Query*>(node);
+    return query->limitCount || leaves_out(query->limitOffset) || query->hasWindowFuncs || query->hasDistinctOn ||
+           query->hasAggs || btml_compat_walk_query(query, varies, context, QTW_EXAMINE_RTES_BEFORE);
+}
+
+// Whether all relations have the same rows in every join of theirs.
+bool has_same_rows_always(const PlannerInfo* root) {
+    for (int relid = 1; relid < root->simple_rel_array_size; relid++) {
+        const RangeTblEntry* const source = root->simple_rte_array[relid];
+        if (source &&
+            (varies(as_node(source->subquery), nullptr) || (source->tablesample && !source->tablesample->repeatable)))
+            return false;
+    }
+    return true;
+}
+
 } // namespace
 
 bool may_exclude_more(const JoinShape* join) {
     constexpr int max_exclusions = 3; // a join for each set of them
-    return join->merging->may_compare && list_length(join->exclusions) < max_exclusions;
+    return join->merging->may_compare && list_length(join->exclusions) < max_exclusions &&
+           has_same_rows_always(join->root);
 }
 
 bool has_several_partners(const JoinShape* join, const SpecialJoinInfo* special, int table) {

@@ -220,14 +220,16 @@ Datum Execution::grouping_datum(const Row& row, const std::vector<int>& groups) 
     }));
 }
 
-void Execution::row(uint64_t number, Datum* values, bool* nulls) const {
+void Execution::row(uint64_t number, Datum* values, bool* nulls) {
+    const Row row = at(number);
+    totals_.clear();
+    for (size_t a = 0; a < plan_.aggregates.size(); a++) totals_.push_back(totals(row, a));
     pg_call([=, this] {
-        const Row row = at(number);
         size_t to = 0;
         const auto put = [&](bool is_given) { nulls[to++] = !is_given; };
         for (int group = 0; group < result_groups_; group++) put(group_datum(row, group, &values[to]));
         for (size_t a = 0; a < plan_.aggregates.size(); a++)
-            put(output_datum(plan_.aggregates[a], totals(row, a), &values[to]));
+            put(output_datum(plan_.aggregates[a], totals_[a], &values[to]));
         for (const std::vector<int>& groups : plan_.groupings) {
             values[to] = grouping_datum(row, groups);
             put(true);

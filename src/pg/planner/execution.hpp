@@ -23,8 +23,8 @@ class Execution {
 
     uint64_t rows() const;
     // Fills the values of a row of the result, those passed by reference in the current memory context: groups,
-    // aggregates, groupings. Throws PgError where a value leaves its type.
-    void row(uint64_t row, Datum* values, bool* nulls) const;
+    // aggregates, groupings. Throws PgError where a value leaves its type, and Cancelled.
+    void row(uint64_t row, Datum* values, bool* nulls);
 
     // Calls body(is_bag, report) with what became of each table of each join.
     template <class Body>
@@ -63,6 +63,7 @@ class Execution {
     std::vector<std::unique_ptr<SharedScan>> scans_;
     std::vector<Join> joins_;
     std::vector<JoinResult> results_;
+    std::vector<GroupTotals> totals_;                                          // of the row at hand, by aggregate
     std::vector<std::unique_ptr<const MergedGroups>> sets_;                    // by grouping set
     std::vector<std::vector<std::unique_ptr<const DistinctTotals>>> distinct_; // by grouping set and aggregate
 };

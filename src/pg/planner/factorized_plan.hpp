@@ -14,7 +14,7 @@ enum class Reading : uint8_t {
     number,     // float4, float8
     decimal,    // numeric
     dictionary, // the number of its value in a dictionary
-    form,    // the number of a group's value in a dictionary; equal values that look different make the run fall back
+    form,    // a group's value as integer or dictionary has it; equal ones that look different make the run fall back
     derived, // computed from columns before it
 };
 constexpr Reading last_of(Reading) {
@@ -29,7 +29,7 @@ constexpr int computed_from = 1 << 16;
 struct ColumnReading {
     Reading reading;
     int position;   // in the row, from 0; −1 for derived columns
-    int dictionary; // for Reading::dictionary and form; −1 for others
+    int dictionary; // for Reading::dictionary and form; −1 for others, and for the form of a float
     Oid type;
     DerivedColumn derived = {Operation::cast, -1, -1};
 

@@ -2,9 +2,9 @@
 
 #include "pg/bridge/backend_context.hpp"
 #include "pg/planner/factorized_plan.hpp"
+#include "pg/planner/merged_groups.hpp"
 #include "pg/planner/node.hpp"
-#include "pg/planner/skew.hpp"
-#include "pg/planner/watch.hpp"
+#include "pg/planner/ordinary_plan.hpp"
 #include "pg/values/values.hpp"
 
 #include <utility>
@@ -180,54 +180,6 @@ List* scan_target_list(const QueryShape& query) {
     return list;
 }
 
-// Tells whether the path is one of PostgreSQL's own that make groups: aggregates, GROUP BY without any, DISTINCT.
-bool makes_groups(const Path* path) {
-    return IsA(path, AggPath) || IsA(path, GroupingSetsPath) || IsA(path, GroupPath) || IsA(path, UpperUniquePath);
-}
-
-// tuple_fraction: as in PlannerInfo, rows that will be asked for from 1 on, below a part of them; 0: all.
-const Path* cheapest_grouping(const RelOptInfo* grouped, double tuple_fraction) {
-    Path* best = nullptr;
-    for (Path* const path : items<Path>(grouped->pathlist)) {
-        if (!makes_groups(path) || path->param_info) continue;
-        const double fraction = tuple_fraction >= 1 ? tuple_fraction / path->rows : tuple_fraction;
-        if (!best || compare_fractional_path_costs(path, best, fraction) < 0) best = path;
-    }
-    return best;
-}
-
-// Returns a copy of a path that makes groups, before HAVING.
-Path* copy_without_having(const Path* path) {
-    const auto copied = [](const auto* of, auto* copy) {
-        *copy = *of;
-        return copy;
-    };
-    if (IsA(path, UpperUniquePath)) return &copied(as<UpperUniquePath>(path), makeNode(UpperUniquePath))->path;
-    if (IsA(path, GroupPath)) {
-        auto* const copy = copied(as<GroupPath>(path), makeNode(GroupPath));
-        copy->qual = NIL;
-        return &copy->path;
-    }
-    if (IsA(path, GroupingSetsPath)) {
-        auto* const copy = copied(as<GroupingSetsPath>(path), makeNode(GroupingSetsPath));
-        copy->qual = NIL;
-        return &copy->path;
-    }
-    auto* const copy = copied(as<AggPath>(path), makeNode(AggPath));
-    copy->qual = NIL;
-    return &copy->path;
-}
-
-// The ordinary plan, which gives what our node would: grouping columns and aggregates, before HAVING. It is a copy of
-// its own, since the planner frees paths that are dominated and gives those that are not other targets. The projection
-// is a node only above Unique, which gives its input's columns.
-Path* ordinary_path(PlannerInfo* root, const Path* best, const List* scan_targets) {
-    PathTarget* const target = create_empty_pathtarget();
-    for (const TargetEntry* const entry : items<const TargetEntry>(scan_targets))
-        add_column_to_pathtarget(target, copy_of(entry->expr), 0);
-    return reinterpret_cast<Path*>(create_projection_path(root, best->parent, copy_without_having(best), target));
-}
-
 // What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, the scans
 // that several tables share, and the width.
 List* descriptions(const PathParts& parts, double join_rows) {
@@ -287,39 +239,8 @@ double min_cost(const JoinShape& join) {
     return cost;
 }
 
-// Drops PostgreSQL's own plans, whose costs are too low where keys are skewed.
-void drop_groupings(RelOptInfo* grouped) {
-    List* others = NIL;
-    for (Path* const path : items<Path>(grouped->pathlist))
-        if (!makes_groups(path)) others = lappend(others, path);
-    grouped->pathlist = others;
-}
-
-// Returns what the ordinary plan costs. Where a part of its rows is wanted that is PostgreSQL's own estimate, since a
-// sorted plan may give them early.
-double ordinary_cost(const JoinShape& join, const Path* best) {
-    return join.root->tuple_fraction > 0 ? best->total_cost : skewed_cost(join.excluded_by(0), best);
-}
-
 // An ordinary plan that is thought cheaper, by no more than this, is begun first.
 constexpr double max_advantage = 10;
-
-// What a foreign scan opens may belong to a subtransaction, so that its plan is not to be begun twice.
-bool has_foreign_tables(const PlannerInfo* root) {
-    for (int relid = 1; relid < root->simple_rel_array_size; relid++)
-        if (const RangeTblEntry* const entry = root->simple_rte_array[relid];
-            entry && entry->rtekind == RTE_RELATION && entry->relkind == RELKIND_FOREIGN_TABLE)
-            return true;
-    return false;
-}
-
-// Returns how many rows the ordinary plan may find in about the time that ours takes; 0 where it cannot be given up.
-double max_rows_of(const PlannerInfo* root, const Path* ordinary, double our_cost) {
-    constexpr double min_rows = 100, tuples_a_row = 3; // the processor's cost of a row that a plan finds
-    return can_be_given_up(ordinary) && !has_foreign_tables(root)
-               ? std::max(min_rows, our_cost / (tuples_a_row * cpu_tuple_cost))
-               : 0;
-}
 
 // Returns how many groups the node has before HAVING, and before they are merged.
 double groups_of(const QueryShape& query, const Path* best, double join_rows) {
@@ -342,6 +263,16 @@ struct Candidate {
     double max_rows; // that the ordinary plan may find before it is given up; 0: it is not begun first
 };
 
+// Returns how often the groups of the joins are merged: for each grouping set and aggregate of distinct values.
+int mergers(const QueryShape& query) {
+    int sets = 0, distinct = 0;
+    for (const List* const set : items<const List>(query.grouping_sets))
+        sets += query.join.exclusions || list_length(set) < list_length(query.groups);
+    for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
+        distinct += aggregate->distinct >= 0;
+    return sets + distinct * list_length(query.grouping_sets);
+}
+
 // Plans what the candidate's query asks; ordinary: the plan that it competes with, and its cost.
 Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ordinary_cost, Candidate* candidate) {
     const QueryShape& query = candidate->query;
@@ -350,7 +281,9 @@ Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ord
     const double least = min_cost(query.join);
     if (least >= ordinary_cost * max_advantage && !forced)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary_cost, least);
-    if (const Refusal refusal = plan_parts(query, groups_of(query, ordinary, input->rows), &parts)) return refusal;
+    const double groups = groups_of(query, ordinary, input->rows);
+    if (const Refusal refusal = plan_parts(query, groups, &parts)) return refusal;
+    parts.memory += MergedGroups::bytes_per_group * groups * mergers(query);
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
                         message_memory_setting(), message_memory() / 1024);

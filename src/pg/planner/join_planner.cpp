@@ -213,9 +213,9 @@ void JoinPlanner::add_group(int number) {
     const GroupShape& group = *items<const GroupShape>(query_.groups)[number];
     const int from = group_table(number, planned_.tables[root()]), place = places_[from];
     const int dictionary = dictionaries_.of_group(number);
-    const Reading reading = dictionary < 0                                              ? Reading::integer
-                            : group.type.kind == KeyKind::generic && !group.is_distinct ? Reading::form
-                                                                                        : Reading::dictionary;
+    const Reading reading = !group.is_distinct && may_look_different(group.type) ? Reading::form
+                            : dictionary < 0                                     ? Reading::integer
+                                                                                 : Reading::dictionary;
     table(place).groups.push_back(from == group.table ? add_column(place, group.expression, reading, dictionary)
                                                       : key_column(place, dictionaries_.attribute_of(number)));
     own_groups_[place].push_back(number);

@@ -144,6 +144,11 @@ inline Oid base_type(const Expr* expression) {
     return pg_call([=] { return getBaseType(exprType(reinterpret_cast<const Node*>(expression))); });
 }
 
+// Whether equal values of the type may look different, as 0 and −0 do.
+inline bool may_look_different(const KeyType& type) {
+    return type.kind == KeyKind::generic || type.kind == KeyKind::real;
+}
+
 inline bool needs_dictionary(const KeyType& type) {
     return type.kind == KeyKind::bytes || type.kind == KeyKind::generic;
 }

@@ -55,7 +55,7 @@ int PlannedDictionaries::of_group(int number) {
 
 int PlannedDictionaries::attribute_of(int group) const {
     const GroupShape& shape = *items<const GroupShape>(query_.groups)[group];
-    if (shape.type.kind == KeyKind::generic || query_.join.tables[shape.table].join != StreamedJoin::inner) return -1;
+    if (may_look_different(shape.type) || query_.join.tables[shape.table].join != StreamedJoin::inner) return -1;
     for (const TableKey* const key : items<const TableKey>(query_.join.tables[shape.table].keys))
         if (items<const Attribute>(query_.join.attributes)[key->attribute]->is_shared() &&
             same_expression(key->expression, shape.expression))

@@ -49,7 +49,8 @@ double JoinPlanner::estimate_keys(int place) const {
         expressions.push_back(items<const GroupShape>(query_.groups)[number]->expression);
     if (expressions.empty()) return 1;
     // PostgreSQL expects a tenth of the rows at most for keys of several columns; those with an order tell more apart.
-    if (std::any_of(separator.begin(), separator.end(), [&](int n) { return attribute(n)->order != KeyOrder::equal; })) {
+    if (std::any_of(separator.begin(), separator.end(),
+                    [&](int n) { return attribute(n)->order != KeyOrder::equal; })) {
         double combinations = 1;
         for (Expr* const expression : expressions) combinations *= estimate_distinct({expression}, rows);
         return std::min(rows, combinations);

@@ -54,7 +54,8 @@ StreamedCell added(StreamedCell a, StreamedCell b) {
 }
 
 MergedGroups::MergedGroups(std::span<const JoinResult> results, std::vector<int> groups, RunContext& context)
-    : results_(results),
+    : context_(context),
+      results_(results),
       groups_(std::move(groups)),
       is_plain_(results.size() == 1 && groups_.size() == results[0].groups.size()),
       first_(context.memory(), "groups"),

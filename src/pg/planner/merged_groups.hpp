@@ -18,6 +18,9 @@ struct JoinResult {
 
 class MergedGroups {
   public:
+    // At most, of a group of a join, while groups are merged: three numbers, and slots of the index as it grows.
+    static constexpr double bytes_per_group = 4 * sizeof(uint32_t) + 48;
+
     // groups: those of the query whose values stay apart; of none there is one merged group, always. Merged groups
     // without rows are left out. The results live as long as this. Throws CannotDecide for more than 2^32 − 1 groups;
     // error memory_limit where the memory does not hold them.
@@ -30,7 +33,8 @@ class MergedGroups {
     // Both are of a group that has() and of a merged group with rows.
     bool is_null(uint64_t merged, int group) const;
     int64_t value(uint64_t merged, int group) const;
-    // Returns what a query, query(i) of the root of the join i, has in all of them. Throws CannotDecide.
+    // Returns what a query, query(i) of the root of the join i, has in all of them. Polls, as they may be many. Throws
+    // CannotDecide.
     template <class Query>
     relational::StreamedCell cell(uint64_t merged, relational::CellKind kind, const Query& query) const {
         relational::StreamedCell all{kind != relational::CellKind::count, 0, 0, 0};
@@ -49,10 +53,13 @@ class MergedGroups {
     // Calls body(i, group) with the groups of the join i.
     template <class Body>
     void for_each_group(uint64_t merged, const Body& body) const {
+        constexpr uint64_t polled = 1024, work = 8;
         if (is_plain_) return body(size_t{0}, merged);
+        uint64_t met = 0;
         for (uint32_t at = first_[merged]; at != none; at = next_[at]) {
             const size_t i = join_of(at);
             body(i, at - begins_[i]);
+            if (++met % polled == 0) context_.worked(polled * work);
         }
     }
     size_t join_of(uint32_t at) const {
@@ -69,6 +76,7 @@ class MergedGroups {
 
     static constexpr uint32_t none = UINT32_MAX;
 
+    RunContext& context_;
     const std::span<const JoinResult> results_;
     const std::vector<int> groups_;
     const bool is_plain_;

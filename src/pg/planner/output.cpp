@@ -103,6 +103,9 @@ Datum word_datum(int64_t word, Oid type) {
     case TIMESTAMPOID:
     case TIMESTAMPTZOID:
         return Int64GetDatum(word);
+    case FLOAT4OID:
+    case FLOAT8OID:
+        return number_datum(std::bit_cast<double>(word), type);
     default: // oid, enum
         return ObjectIdGetDatum(static_cast<Oid>(word));
     }

@@ -1,6 +1,7 @@
 #include "pg/planner/scan_source.hpp"
 
 #include "pg/bridge/guard.hpp"
+#include "pg/planner/output.hpp"
 #include "pg/values/decimal.hpp"
 
 namespace btml::pg::planner {
@@ -39,6 +40,16 @@ void SharedScan::compute(TupleTableSlot* slot) {
     computing_ = false;
 }
 
+// Returns the word of a group's value, which looks like every other value that equals it; else throws CannotDecide.
+int64_t SharedScan::form_word(Datum value, const Target& to) {
+    const Oid type = to.reading->type;
+    const int64_t word = to.dictionary ? to.dictionary->number(value, type) : key_word(value, type);
+    const bool looks_alike = to.dictionary ? to.dictionary->looks_like(static_cast<Key>(word), value)
+                                           : word_datum(word, type) == value; // a float, by value
+    if (!looks_alike) throw CannotDecide{"equal values of a group that look different"};
+    return word;
+}
+
 void SharedScan::read_value(const TupleTableSlot* slot, const Target& to, uint32_t row) const {
     const ColumnReading& reading = *to.reading;
     const RowBatch::Column& column = to.column;
@@ -71,12 +82,9 @@ void SharedScan::read_value(const TupleTableSlot* slot, const Target& to, uint32
     case Reading::dictionary:
         column.words[row] = to.dictionary->number(value, reading.type);
         break;
-    case Reading::form: {
-        const Key key = to.dictionary->number(value, reading.type);
-        if (!to.dictionary->looks_like(key, value)) throw CannotDecide{"equal values of a group that look different"};
-        column.words[row] = key;
+    case Reading::form:
+        column.words[row] = form_word(value, to);
         break;
-    }
     case Reading::derived:
         break;
     }

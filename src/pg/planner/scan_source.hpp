@@ -39,6 +39,7 @@ class SharedScan {
     void read(ScanSource* reader, relational::RowBatch& batch);
     void fill(const std::vector<Target>& targets, uint32_t* rows, std::exception_ptr* failure);
     void compute(TupleTableSlot* slot);
+    static int64_t form_word(Datum value, const Target& to);
     void read_value(const TupleTableSlot* slot, const Target& to, uint32_t row) const;
     bool read_row(const TupleTableSlot* slot, const std::vector<Target>& targets, uint32_t row,
                   std::exception_ptr* failure) const;
