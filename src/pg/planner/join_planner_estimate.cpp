@@ -177,7 +177,7 @@ void JoinPlanner::estimate() {
             rows * ((is_bag(place) ? 0.5 * cpu_operator_cost : cpu_tuple_cost) + cpu_operator_cost * children);
         const double matches = rows * kept_share(place) * matches_of_row(place);
         const double keys = place == root() ? groups_ : estimate_keys(place);
-        planned_.cost += matches * cpu_operator_cost * (1 + sums);
+        planned_.cost += matches * cpu_operator_cost * (1 + sums) + std::min(keys, matches) * cpu_tuple_cost;
         planned_.cost += rows * cost_of(planned_.computed[place]);
         planned_.memory += Message::max_bytes(MessageLayout(planned_.join.streamed, place).words, keys, rows);
         if (table(place).held) planned_.memory += rows * static_cast<double>(RowBatch::row_bytes(table(place).columns));
