@@ -448,6 +448,10 @@ SELECT tree('SELECT x.id, count(*), sum(y.n) FROM a x JOIN a y ON y.d <= x.d GRO
 SELECT tree('SELECT x.id, count(*), sum(y.x) FROM a x JOIN a y ON y.k = x.k AND y.x < x.x GROUP BY x.id');
 
 -- Grouping sets are merged from the groups of all their columns.
+SELECT compare('SELECT ''all'' w, a.t, GROUPING(a.t), count(*) FROM a JOIN b USING (k) GROUP BY 1, 2');
+SELECT compare('SELECT ''all'' w, a.t, GROUPING(a.t), count(*) FROM a JOIN b USING (k) GROUP BY 1, ROLLUP (2)');
+SELECT compare('SELECT a.t p, a.t q, count(*) FROM a JOIN b USING (k) GROUP BY GROUPING SETS ((p), (q))');
+SELECT compare('SELECT a.t p, a.t q, GROUPING(a.t), count(*) FROM a JOIN b USING (k) GROUP BY p, q');
 SELECT compare('SELECT a.t, b.m, GROUPING(a.t, b.m), count(*), sum(a.x * b.z), avg(a.n), min(b.s), max(a.n + b.n), stddev(a.x), bool_or(b.b)
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY ROLLUP (a.t, b.m)');
 SELECT compare('SELECT a.c, a.d, b.b, count(DISTINCT b.m), sum(DISTINCT a.k), GROUPING(b.b), GROUPING(a.d, a.c) FROM a JOIN b USING (k)

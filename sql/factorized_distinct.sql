@@ -93,6 +93,7 @@ SELECT why('SELECT DISTINCT generate_series(1, a.x) FROM a JOIN b USING (k)');
 CREATE COLLATION blunt (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 SELECT why('SELECT DISTINCT a.t COLLATE blunt FROM a JOIN b USING (k)');
 DROP COLLATION blunt;
+SELECT why('SELECT a.t p, a.t q, count(*) FROM a JOIN b USING (k) GROUP BY ROLLUP (p, q)');
 SELECT why('SELECT DISTINCT a.x + b.m FROM a JOIN b USING (k)');
 SELECT why('SELECT DISTINCT a.x + b.m FROM a JOIN b USING (k) JOIN c USING (m)');
 SELECT why('SELECT DISTINCT a.x + random() FROM a JOIN b USING (k)');

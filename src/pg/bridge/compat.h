@@ -186,6 +186,19 @@ btml_compat_clear_nulling_joins(Node *node, Relids kept, Relids all_joins)
 #endif
 }
 
+/* From 18 on, grouping sets may null a Var of the target list. Returns the expression as it is below the grouping. */
+static inline Node *
+btml_compat_below_grouping(PlannerInfo *root, Node *node)
+{
+#if PG_VERSION_NUM >= 180000
+	if (root->group_rtindex > 0)
+		return remove_nulling_relids(node, bms_make_singleton(root->group_rtindex), NULL);
+#else
+	(void) root;
+#endif
+	return node;
+}
+
 /* Range table indexes of the relations joined below a node of the jointree, joins left out. */
 static inline Relids
 btml_compat_base_relids(Node *jointree)

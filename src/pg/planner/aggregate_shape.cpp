@@ -282,7 +282,9 @@ Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, Ag
     return aggref->args ? find_argument(join, shape) : nullptr;
 }
 
-Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
+Refusal find_group(const JoinShape& join, Node* shown, GroupShape* group) {
+    Node* const expression = btml_compat_below_grouping(join.root, shown);
+    group->shown = reinterpret_cast<Expr*>(shown);
     const Relids relids = join.relids(expression);
     group->expression = reinterpret_cast<Expr*>(expression);
     group->table = join.table_of(relids);
@@ -306,12 +308,12 @@ Refusal find_distinct(AggregateShape* aggregate, QueryShape* query) {
         return "a sum or average of other than integers has DISTINCT";
     aggregate->distinct = 0;
     for (const GroupShape* const known : items<const GroupShape>(query->groups)) {
-        if (known->is_distinct && equal(known->expression, expression)) return nullptr;
+        if (known->is_for_aggregate && equal(known->expression, expression)) return nullptr;
         aggregate->distinct++;
     }
     auto* const group = allocate<GroupShape>();
     if (const Refusal refusal = find_group(query->join, as_node(expression), group)) return refusal;
-    group->is_distinct = true;
+    group->is_for_aggregate = true;
     query->groups = lappend(query->groups, group);
     return nullptr;
 }
@@ -371,6 +373,7 @@ bool depends_on_groups(const PlannerInfo* root, const Var* column, const List* g
 
 List* QueryShape::groups_of(const List* references) const {
     List* numbers = NIL;
+    if (!join.root->parse->groupingSets) return NIL;
     for (int i = 0; i < list_length(references); i++) {
         int number = 0;
         for (const SortGroupClause* const group : items<const SortGroupClause>(join.root->parse->groupClause)) {
@@ -392,9 +395,12 @@ Refusal find_aggregates(const Asked& asked, Factorize mode, QueryShape* query) {
     for (const Var* const column : items<const Var>(uses.columns))
         uses.others = uses.others || root->parse->groupingSets || !depends_on_groups(root, column, groups);
     if (uses.others) return "a column is no grouping column but depends on one";
-    List* const all = list_concat_copy(groups, uses.columns);
+    List *const all = list_concat_copy(groups, uses.columns), *numbered = NIL;
     for (Node* const expression : items<Node>(all)) {
         auto* const group = allocate<GroupShape>();
+        if (root->parse->groupingSets && list_member(numbered, expression))
+            return "its grouping sets have one expression under two names";
+        numbered = lappend(numbered, expression);
         if (const Refusal refusal = find_group(query->join, expression, group)) return refusal;
         query->groups = lappend(query->groups, group);
     }

@@ -48,6 +48,7 @@ Refusal exclude_by_keys(JoinShape* join, int table, RestrictInfo* condition, Exc
     };
     if (join->key(table, number) || add(table, own) || (known < 0 && add(partner, other))) return odd_outer_keys;
     if (known < 0) {
+        name_pair(join->root, own, "=", other, attribute);
         attribute->exclusion = list_length(join->exclusions);
         join->attributes = lappend(join->attributes, attribute);
     }
@@ -60,7 +61,7 @@ Refusal exclude_by_keys(JoinShape* join, int table, RestrictInfo* condition, Exc
 bool are_inner(const JoinShape* join, Relids relids) {
     for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
         const int table = join->table_of(bms_make_singleton(relid));
-        if (table < 0 || !join->is_inner(table) || join->tables[table].is_distinct) return false;
+        if (table < 0 || !join->is_inner(table) || join->tables[table].has_rows_once) return false;
     }
     return true;
 }
@@ -86,8 +87,9 @@ bool varies(Node* node, void* context) {
            query->hasAggs || btml_compat_walk_query(query, varies, context, QTW_EXAMINE_RTES_BEFORE);
 }
 
-// Whether all relations have the same rows in every join of theirs.
-bool has_same_rows_always(const PlannerInfo* root) {
+} // namespace
+
+bool rows_never_vary(const PlannerInfo* root) {
     for (int relid = 1; relid < root->simple_rel_array_size; relid++) {
         const RangeTblEntry* const source = root->simple_rte_array[relid];
         if (source &&
@@ -97,12 +99,9 @@ bool has_same_rows_always(const PlannerInfo* root) {
     return true;
 }
 
-} // namespace
-
 bool may_exclude_more(const JoinShape* join) {
     constexpr int max_exclusions = 3; // a join for each set of them
-    return join->merging->may_compare && list_length(join->exclusions) < max_exclusions &&
-           has_same_rows_always(join->root);
+    return join->merging->may_exclude && list_length(join->exclusions) < max_exclusions;
 }
 
 bool has_several_partners(const JoinShape* join, const SpecialJoinInfo* special, int table) {
@@ -122,7 +121,7 @@ Refusal exclude_partners(JoinShape* join, const SpecialJoinInfo* special, int ta
     if (!can_be_distinct(*shape))
         return join->merge(join->relids(special), "the keys of an outer join have no hash function");
     shape->join = StreamedJoin::anti;
-    shape->is_distinct = true;
+    shape->has_rows_once = true;
     shape->exclusion = list_length(join->exclusions);
     join->exclusions = lappend(join->exclusions, exclusion);
     return nullptr;
@@ -169,6 +168,7 @@ bool exclude_equal(JoinShape* join, RestrictInfo* condition) {
         *factor = {join->table_of(join->relids(as_node(side))), side};
         exclusion->present = lappend(exclusion->present, factor);
     }
+    name_pair(join->root, left, "=", right, attribute);
     attribute->exclusion = list_length(join->exclusions);
     join->exclusions = lappend(join->exclusions, exclusion);
     return true;

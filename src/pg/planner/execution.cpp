@@ -115,7 +115,17 @@ const char* Execution::run() {
         reason = beyond_messages();
     }
     for (const std::unique_ptr<SharedScan>& scan : scans_) scan->forget();
+    if (reason) forget();
     return reason;
+}
+
+// Gives back memory that the ordinary plan may need.
+void Execution::forget() {
+    distinct_.clear();
+    sets_.clear();
+    results_.clear();
+    for (const Join& join : joins_) join.aggregate->forget();
+    for (auto& dictionary : dictionaries_) dictionary.reset();
 }
 
 void Execution::merge_groups() {
@@ -168,7 +178,6 @@ Execution::Row Execution::at(uint64_t row) const {
     return {set, row};
 }
 
-// Adds the terms, one after the other.
 GroupTotals Execution::totals(const Row& row, size_t aggregate) const {
     const AggregateOutput& output = plan_.aggregates[aggregate];
     const MergedGroups& groups = *sets_[row.set];

@@ -47,6 +47,7 @@ class Execution {
     };
 
     void add_join(const FactorizedJoin& plan);
+    void forget();
     void merge_groups();
     void check_sums();
     const char* beyond_messages() const;
@@ -58,7 +59,7 @@ class Execution {
     BackendContext context_;
     MemoryContext memory_;
     const FactorizedPlan plan_;
-    int result_groups_; // of the plan's, the first so many
+    int result_groups_; // the first so many groups of the plan are columns of the result
     std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
     std::vector<std::unique_ptr<SharedScan>> scans_;
     std::vector<Join> joins_;

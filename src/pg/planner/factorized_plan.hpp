@@ -136,16 +136,17 @@ constexpr double waiting_share = 0.25;
 // Holds a join with what the planner asks to know of it.
 struct PlannedJoin {
     FactorizedJoin join;
-    std::vector<int> tables;       // of the join's shape, by table of the plan; −1 for a bag
-    std::vector<int> scans;        // the tables of the plan whose own scans these are
-    std::vector<bool> is_distinct; // by table of the plan: whether its scan gives each row once
+    std::vector<int> tables;         // of the join's shape, by table of the plan; −1 for a bag
+    std::vector<int> scans;          // the tables of the plan whose own scans these are
+    std::vector<bool> has_rows_once; // by table of the plan: whether its scan gives each row once
     std::vector<List*> columns;  // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
     std::vector<List*> computed; // by table of the plan: the expressions (Expr*) that are computed from its columns
     double cost = 0;             // beyond that of the scans
-    double memory = 0;           // in bytes
-    double width = 1;            // the fractional hypertree width of the inner joins; 1: acyclic
-    std::string description;     // the join tree, for people
-    std::string shared_scans;    // which tables are read by the scan of another, for people; empty: none
+    double memory = 0;           // in bytes, with that of the result
+    double result_memory = 0;
+    double width = 1;         // the fractional hypertree width of the inner joins; 1: acyclic
+    std::string description;  // the join tree, for people
+    std::string shared_scans; // which tables are read by the scan of another, for people; empty: none
 };
 
 struct PlannedQuery {

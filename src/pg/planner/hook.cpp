@@ -90,7 +90,7 @@ void add_parts(const QueryShape& query, const PlannedJoin& planned, PathParts* p
     for (int place : planned.scans) {
         parts->tables = lappend_int(parts->tables, planned.tables[place]);
         parts->columns = lappend(parts->columns, planned.columns[place]);
-        parts->distinct = lappend_int(parts->distinct, planned.is_distinct[place]);
+        parts->distinct = lappend_int(parts->distinct, planned.has_rows_once[place]);
         parts->computed = lappend(parts->computed, over_rows(planned.computed[place], planned.columns[place]));
     }
 }
@@ -109,9 +109,11 @@ Refusal plan_parts(const QueryShape& query, double groups, PathParts* parts) {
         for (PlannedJoin& join : planned.joins) planned.plan.joins.push_back(std::move(join.join));
         parts->plan = stored(planned.plan, context);
         std::string tree, shared; // of all joins
+        double results = 0;       // of the joins before
         for (const PlannedJoin& join : planned.joins) {
             parts->cost += join.cost;
-            parts->memory = std::max(parts->memory, join.memory);
+            parts->memory = std::max(parts->memory, results + join.memory);
+            results += join.result_memory;
             parts->width = std::max(parts->width, join.width);
             if (!tree.empty()) tree += join.join.is_subtracted ? " minus " : " plus ";
             tree += join.description;
@@ -157,20 +159,20 @@ Path* distinct_path(PlannerInfo* root, const TableShape& table, PathTarget* targ
 }
 
 // A table's own cheapest path, which gives just these columns in this order.
-Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns, bool is_distinct) {
+Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns, bool has_rows_once) {
     PathTarget* const target = create_empty_pathtarget();
     for (Node* const expression : items<Node>(columns))
         add_column_to_pathtarget(target, reinterpret_cast<Expr*>(as_given(expression, table.relation)), 0);
     set_pathtarget_cost_width(root, target);
-    if (is_distinct) return distinct_path(root, table, target);
+    if (has_rows_once) return distinct_path(root, table, target);
     return reinterpret_cast<Path*>(create_projection_path(root, table.relation, table.path, target));
 }
 
 List* scan_target_list(const QueryShape& query) {
     List* list = NIL;
     for (const GroupShape* const group : items<const GroupShape>(query.groups))
-        if (!group->is_distinct)
-            list = lappend(list, makeTargetEntry(copy_of(group->expression), list_length(list) + 1, nullptr, false));
+        if (!group->is_for_aggregate)
+            list = lappend(list, makeTargetEntry(copy_of(group->shown), list_length(list) + 1, nullptr, false));
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
         list = lappend(list, makeTargetEntry(reinterpret_cast<Expr*>(copy_of(aggregate->aggref)), list_length(list) + 1,
                                              nullptr, false));
@@ -243,11 +245,11 @@ double min_cost(const JoinShape& join) {
 constexpr double max_advantage = 10;
 
 // Returns how many groups the node has before HAVING, and before they are merged.
-double groups_of(const QueryShape& query, const Path* best, double join_rows) {
+double expected_groups(const QueryShape& query, const Path* best, double join_rows) {
     List* expressions = NIL;
     bool are_merged = IsA(best, GroupingSetsPath);
     for (const GroupShape* const group : items<const GroupShape>(query.groups)) {
-        are_merged = are_merged || group->is_distinct;
+        are_merged = are_merged || group->is_for_aggregate;
         expressions = lappend(expressions, group->expression);
     }
     if (!are_merged) return std::max(1.0, IsA(best, AggPath) ? as<AggPath>(best)->numGroups : best->rows);
@@ -263,27 +265,27 @@ struct Candidate {
     double max_rows; // that the ordinary plan may find before it is given up; 0: it is not begun first
 };
 
-// Returns how often the groups of the joins are merged: for each grouping set and aggregate of distinct values.
-int mergers(const QueryShape& query) {
+// Returns how often the groups of each join are merged: for each grouping set and aggregate of distinct values.
+int merge_count(const QueryShape& query) {
     int sets = 0, distinct = 0;
     for (const List* const set : items<const List>(query.grouping_sets))
         sets += query.join.exclusions || list_length(set) < list_length(query.groups);
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
         distinct += aggregate->distinct >= 0;
-    return sets + distinct * list_length(query.grouping_sets);
+    return (sets + distinct * list_length(query.grouping_sets)) * (1 << list_length(query.join.exclusions));
 }
 
 // Plans what the candidate's query asks; ordinary: the plan that it competes with, and its cost.
-Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ordinary_cost, Candidate* candidate) {
+Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double cost_of_ordinary, Candidate* candidate) {
     const QueryShape& query = candidate->query;
     PathParts& parts = candidate->parts;
     const bool forced = force_factorize_aggregates();
     const double least = min_cost(query.join);
-    if (least >= ordinary_cost * max_advantage && !forced)
-        return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", ordinary_cost, least);
-    const double groups = groups_of(query, ordinary, input->rows);
+    if (least >= cost_of_ordinary * max_advantage && !forced)
+        return psprintf("the ordinary plan is cheaper: %.0f against %.0f or more", cost_of_ordinary, least);
+    const double groups = expected_groups(query, ordinary, input->rows);
     if (const Refusal refusal = plan_parts(query, groups, &parts)) return refusal;
-    parts.memory += MergedGroups::bytes_per_group * groups * mergers(query);
+    parts.memory += MergedGroups::bytes_per_group * groups * merge_count(query);
     if (parts.memory > message_memory() && !forced)
         return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
                         message_memory_setting(), message_memory() / 1024);
@@ -301,23 +303,23 @@ Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double ord
 
 // Finds the cheaper way of those with and without conditions over two tables; with them where the setting forces it.
 Refusal find_candidate(PlannerInfo* root, RelOptInfo* input, const Asked& asked, const Path* ordinary,
-                       double ordinary_cost, Candidate* best) {
-    const Refusal refusal = plan_candidate(input, ordinary, ordinary_cost, best);
+                       double cost_of_ordinary, Candidate* best) {
+    const Refusal refusal = plan_candidate(input, ordinary, cost_of_ordinary, best);
     const bool compares = best->query.join.exclusions || best->query.join.has_orders;
     if (!compares || (!refusal && force_factorize_aggregates())) return refusal;
     Candidate merged = {};
     if (find_query(root, input, asked, factorize_aggregates(), false, &merged.query) ||
-        plan_candidate(input, ordinary, ordinary_cost, &merged))
+        plan_candidate(input, ordinary, cost_of_ordinary, &merged))
         return refusal;
     if (refusal || merged.cost < best->cost) *best = merged;
     return nullptr;
 }
 
 void add_our_path(const RelOptInfo* input, RelOptInfo* grouped, const Asked& asked, const Path* ordinary,
-                  double ordinary_cost, const Candidate& candidate) {
+                  double cost_of_ordinary, const Candidate& candidate) {
     const bool forced = force_factorize_aggregates();
     const double total = candidate.cost + ordinary->rows * cpu_tuple_cost;
-    const bool is_cheaper = total < ordinary_cost;
+    const bool is_cheaper = total < cost_of_ordinary;
     auto* const path = makeNode(CustomPath);
     path->custom_paths = list_copy(candidate.scans);
     for (const Path* const scan : items<const Path>(candidate.scans))
@@ -390,19 +392,19 @@ List* without_constants(List* groups) {
 }
 
 // DISTINCT has the join's rows for input, of which it gives all columns.
-Asked asked_by(const PlannerInfo* root, bool is_distinct, const RelOptInfo* input, const RelOptInfo* grouped) {
+Asked asked_by(const PlannerInfo* root, bool is_distinct_stage, const RelOptInfo* input, const RelOptInfo* grouped) {
     const Query* const query = root->parse;
     List* const groups =
-        get_sortgrouplist_exprs(is_distinct ? query->distinctClause : query->groupClause, root->processed_tlist);
+        get_sortgrouplist_exprs(is_distinct_stage ? query->distinctClause : query->groupClause, root->processed_tlist);
     return {query->groupingSets ? groups : without_constants(groups),
-            is_distinct ? input->reltarget : grouped->reltarget, query->havingQual};
+            is_distinct_stage ? input->reltarget : grouped->reltarget, query->havingQual};
 }
 
-void consider(PlannerInfo* root, bool is_distinct, RelOptInfo* input, RelOptInfo* grouped) {
+void consider(PlannerInfo* root, bool is_distinct_stage, RelOptInfo* input, RelOptInfo* grouped) {
     Candidate candidate = {};
-    const Asked asked = asked_by(root, is_distinct, input, grouped);
+    const Asked asked = asked_by(root, is_distinct_stage, input, grouped);
     Refusal refusal = nullptr;
-    if (is_distinct && root->parse->hasDistinctOn)
+    if (is_distinct_stage && root->parse->hasDistinctOn)
         refusal = "it has DISTINCT ON, which keeps one row of several";
     else if (factorized_depth(root) >= max_depth)
         refusal = "its sub-queries are factorized three deep, and each level doubles the plan";
@@ -423,12 +425,12 @@ void tell_of_windows(PlannerInfo* root) {
 
 void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
     if (previous_hook) previous_hook(root, stage, input, output, extra);
-    const bool is_distinct = stage == UPPERREL_DISTINCT;
-    if (factorize_aggregates() == Factorize::off || (stage != UPPERREL_GROUP_AGG && !is_distinct)) return;
+    const bool is_distinct_stage = stage == UPPERREL_DISTINCT;
+    if (factorize_aggregates() == Factorize::off || (stage != UPPERREL_GROUP_AGG && !is_distinct_stage)) return;
     if (output->reloptkind != RELOPT_UPPER_REL) return;
     if (input->reloptkind == RELOPT_JOINREL)
-        consider(root, is_distinct, input, output);
-    else if (is_distinct)
+        consider(root, is_distinct_stage, input, output);
+    else if (is_distinct_stage)
         tell_of_windows(root);
 }
 

@@ -26,7 +26,7 @@ int JoinPlanner::find_root() const {
     int best = -1;
     bool best_covers = false;
     for (int t = 0; t < join_.table_count; t++) {
-        if (!join_.is_inner(t) || join_.tables[t].is_distinct) continue;
+        if (!join_.is_inner(t) || join_.tables[t].has_rows_once) continue;
         const bool covers_all = covers(t);
         const double rows = join_.tables[t].relation->rows;
         if (best < 0 || covers_all > best_covers ||
@@ -44,7 +44,7 @@ std::vector<int> JoinPlanner::roots() const {
     const int best = find_root();
     std::vector<int> roots = {best};
     for (int t = 0; t < join_.table_count; t++)
-        if (join_.is_inner(t) && !join_.tables[t].is_distinct &&
+        if (join_.is_inner(t) && !join_.tables[t].has_rows_once &&
             join_.tables[t].relation->rows >= min_ratio * join_.tables[best].relation->rows &&
             (roots.size() == 1 || join_.tables[t].relation->rows > join_.tables[roots[1]].relation->rows))
             roots = {best, t};
@@ -129,7 +129,7 @@ void JoinPlanner::find_tree(int root) {
     places_.assign(nodes_.size(), 0);
     place(root);
     const size_t nodes = node_at_.size();
-    for (int t : planned_.tables) planned_.is_distinct.push_back(t >= 0 && join_.tables[t].is_distinct);
+    for (int t : planned_.tables) planned_.has_rows_once.push_back(t >= 0 && join_.tables[t].has_rows_once);
     planned_.columns.assign(nodes, NIL);
     planned_.computed.assign(nodes, NIL);
     planned_.join.readings.resize(nodes);
@@ -150,8 +150,8 @@ StreamedJoin JoinPlanner::join_of(int place) {
     const TableShape& table = join_.tables[planned_.tables[place]];
     const relational::JoinTree::Node& node = nodes_[node_at_[place]];
     const auto keys = static_cast<size_t>(list_length(table.keys));
-    if (!table.is_distinct || !node.children.empty() || node.separator.size() < keys) return table.join;
-    planned_.is_distinct[place] = false;
+    if (!table.has_rows_once || !node.children.empty() || node.separator.size() < keys) return table.join;
+    planned_.has_rows_once[place] = false;
     return StreamedJoin::semi;
 }
 
@@ -226,9 +226,9 @@ void JoinPlanner::add_group(int number) {
     const GroupShape& group = *items<const GroupShape>(query_.groups)[number];
     const int from = group_table(number, planned_.tables[root()]), place = places_[from];
     const int dictionary = dictionaries_.of_group(number);
-    const Reading reading = !group.is_distinct && may_look_different(group.type) ? Reading::form
-                            : dictionary < 0                                     ? Reading::integer
-                                                                                 : Reading::dictionary;
+    const Reading reading = !group.is_for_aggregate && may_look_different(group.type) ? Reading::form
+                            : dictionary < 0                                          ? Reading::integer
+                                                                                      : Reading::dictionary;
     table(place).groups.push_back(from == group.table ? add_column(place, group.expression, reading, dictionary)
                                                       : key_column(place, dictionaries_.attribute_of(number)));
     own_groups_[place].push_back(number);
@@ -283,7 +283,13 @@ static void add_outputs(const QueryShape& query, PlannedDictionaries& dictionari
     plan.dictionaries = dictionaries.types();
 }
 
-// Plans the join with the root that makes it cheapest.
+// One that fits into memory is better than one that does not.
+static bool is_better(const PlannedJoin& a, const PlannedJoin& b) {
+    const bool a_fits = a.memory <= message_memory(), b_fits = b.memory <= message_memory();
+    return a_fits != b_fits ? a_fits : a.cost < b.cost;
+}
+
+// Plans the join with the root that is best for it.
 static PlannedJoin plan_join(const QueryShape& query, unsigned set, double groups, PlannedDictionaries& dictionaries,
                              RunContext& context) {
     const JoinShape join = pg_call([&] { return query.join.excluded_by(set); });
@@ -292,7 +298,7 @@ static PlannedJoin plan_join(const QueryShape& query, unsigned set, double group
     NotPlanned why = {nullptr};
     for (int root : planner().roots()) try {
             PlannedJoin planned = planner().plan(root);
-            if (!best || planned.cost < best->cost) best = std::move(planned);
+            if (!best || is_better(planned, *best)) best = std::move(planned);
         } catch (const NotPlanned& other) {
             why = other;
         }

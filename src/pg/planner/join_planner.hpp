@@ -84,10 +84,10 @@ class JoinPlanner {
     double estimate_keys(int place) const;
     double matches_of_row(int place) const;
     double kept_share(int place) const;
+    double ordering_bytes(int place, double entries) const;
     double estimate_distinct(const std::vector<Expr*>& expressions, double rows) const;
     double estimate_dictionary(int number) const;
     double estimate_bag_keys() const;
-    std::string describe_keys(const StreamedChild& child) const;
     std::string describe(int place) const;
     std::string attribute_name(int number) const;
     std::string attribute_names(const std::vector<int>& attributes) const;

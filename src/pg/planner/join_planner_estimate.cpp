@@ -165,6 +165,17 @@ double JoinPlanner::kept_share(int place) const {
     return share;
 }
 
+// Returns the bytes in which the entries of a message are put in order: two lists of words with numbers, a list of
+// runs, and the entries once more.
+double JoinPlanner::ordering_bytes(int place, double entries) const {
+    const int parent = nodes_[node_at_[place]].parent;
+    if (parent < 0) return 0;
+    for (const StreamedChild& child : table(places_[parent]).children)
+        if (child.table == place && child.order == KeyOrder::equal) return 0;
+    const auto words = static_cast<double>(MessageLayout(planned_.join.streamed, place).words);
+    return entries * (4 * sizeof(uint64_t) + sizeof(uint32_t) + words * sizeof(uint64_t));
+}
+
 // Costs as of PostgreSQL's own nodes: a row that is read and hashed for each child, and what it meets there that is
 // hashed for the table's own key and added up. A bag's row passes through no node, and costs half an operator to find.
 void JoinPlanner::estimate() {
@@ -179,7 +190,8 @@ void JoinPlanner::estimate() {
         const double keys = place == root() ? groups_ : estimate_keys(place);
         planned_.cost += matches * cpu_operator_cost * (1 + sums) + std::min(keys, matches) * cpu_tuple_cost;
         planned_.cost += rows * cost_of(planned_.computed[place]);
-        planned_.memory += Message::max_bytes(MessageLayout(planned_.join.streamed, place).words, keys, rows);
+        planned_.result_memory = Message::max_bytes(MessageLayout(planned_.join.streamed, place).words, keys, rows);
+        planned_.memory += planned_.result_memory + ordering_bytes(place, keys);
         if (table(place).held) planned_.memory += rows * static_cast<double>(RowBatch::row_bytes(table(place).columns));
     }
     for (size_t i = 0; i < dictionaries_.types().size(); i++)
@@ -203,24 +215,12 @@ std::string JoinPlanner::attribute_names(const std::vector<int>& attributes) con
     return names;
 }
 
-// The separator's attributes, the last with an order where the child has one.
-std::string JoinPlanner::describe_keys(const StreamedChild& child) const {
-    static constexpr const char* orders[] = {"", "< ", "<= ", "> ", ">= "};
-    std::string names, last;
-    for (int number : nodes_[node_at_[child.table]].separator)
-        if (attribute(number)->order == KeyOrder::equal)
-            names += (names.empty() ? "" : ", ") + attribute_name(number);
-        else
-            last = orders[static_cast<size_t>(child.order)] + attribute_name(number);
-    return names + (names.empty() || last.empty() ? "" : ", ") + last;
-}
-
 std::string JoinPlanner::describe(int place) const {
     std::string text =
         is_bag(place) ? "bag of " + attribute_names(bag(place)) : join_.tables[planned_.tables[place]].name;
     std::string below;
     for (const StreamedChild& child : table(place).children) {
-        const std::string keys = describe_keys(child);
+        const std::string keys = attribute_names(nodes_[node_at_[child.table]].separator);
         below +=
             (below.empty() ? "" : "; ") + describe(child.table) + (keys.empty() ? " with every row" : " by " + keys);
     }

@@ -66,11 +66,11 @@ List* all_moved(const List* expressions, Index from, Index to) {
 }
 
 // A table of a join, which reads a scan.
-struct Reader {
+struct ScanReader {
     size_t join;
     int place;
 
-    friend bool operator==(const Reader&, const Reader&) = default;
+    friend bool operator==(const ScanReader&, const ScanReader&) = default;
 };
 
 class ScanSharing {
@@ -84,12 +84,12 @@ class ScanSharing {
         for (size_t join = 0; join < joins_.size(); join++)
             for (size_t place = 0; place < joins_[join].tables.size(); place++)
                 if (joins_[join].tables[place] >= 0) readers_.push_back({join, static_cast<int>(place)});
-        std::vector<Reader> by_width = readers_;
-        std::stable_sort(by_width.begin(), by_width.end(), [&](const Reader& a, const Reader& b) {
+        std::vector<ScanReader> by_width = readers_;
+        std::stable_sort(by_width.begin(), by_width.end(), [&](const ScanReader& a, const ScanReader& b) {
             return list_length(columns(a)) > list_length(columns(b));
         });
-        for (const Reader& reader : by_width) {
-            const Reader owner = scan_owner(reader);
+        for (const ScanReader& reader : by_width) {
+            const ScanReader owner = scan_owner(reader);
             owners_.emplace_back(reader, owner);
             if (owner == reader || read_from(owner, reader)) continue;
             owners_.back().second = reader;
@@ -103,31 +103,31 @@ class ScanSharing {
     }
 
   private:
-    List*& columns(const Reader& reader) const { return joins_[reader.join].columns[reader.place]; }
-    List*& computed(const Reader& reader) const { return joins_[reader.join].computed[reader.place]; }
-    std::vector<ColumnReading>& readings(const Reader& reader) const {
+    List*& columns(const ScanReader& reader) const { return joins_[reader.join].columns[reader.place]; }
+    List*& computed(const ScanReader& reader) const { return joins_[reader.join].computed[reader.place]; }
+    std::vector<ColumnReading>& readings(const ScanReader& reader) const {
         return joins_[reader.join].join.readings[reader.place];
     }
-    bool is_distinct(const Reader& reader) const { return joins_[reader.join].is_distinct[reader.place]; }
-    const TableShape& table(const Reader& reader) const {
+    bool has_rows_once(const ScanReader& reader) const { return joins_[reader.join].has_rows_once[reader.place]; }
+    const TableShape& table(const ScanReader& reader) const {
         return shape_.tables[joins_[reader.join].tables[reader.place]];
     }
     // The owner of the scan that it reads, as far as known.
-    const Reader* owner_of(const Reader& reader) const {
+    const ScanReader* owner_of(const ScanReader& reader) const {
         for (const auto& [of, owner] : owners_)
             if (of == reader) return &owner;
         return nullptr;
     }
 
     // The table whose scan may serve this one, too; itself where there is none.
-    Reader scan_owner(const Reader& reader) const {
+    ScanReader scan_owner(const ScanReader& reader) const {
         const TableShape& own = table(reader);
         for (const auto& [other, owner] : owners_) {
             if (!(other == owner)) continue;
             const TableShape& of = table(owner);
-            if (is_distinct(reader) != is_distinct(owner)) continue;
+            if (has_rows_once(reader) != has_rows_once(owner)) continue;
             const bool serves =
-                own.relation == of.relation || (!is_distinct(reader) && pg_call([&, this] {
+                own.relation == of.relation || (!has_rows_once(reader) && pg_call([&, this] {
                     return has_same_rows(shape_.root, own.relation, of.relation) &&
                            can_give(of, all_moved(columns(reader), own.relation->relid, of.relation->relid));
                 }));
@@ -137,7 +137,7 @@ class ScanSharing {
     }
 
     // Has the scan of `owner` give what the reader reads, unless too much would wait.
-    bool read_from(const Reader& owner, const Reader& reader) {
+    bool read_from(const ScanReader& owner, const ScanReader& reader) {
         const auto before = readings(reader);
         List* const own_columns = pg_call([&, this] { return list_copy(columns(owner)); });
         List* const own_computed = pg_call([&, this] { return list_copy(computed(owner)); });
@@ -165,9 +165,9 @@ class ScanSharing {
     // Returns the bytes in which rows wait for tables that read them later, each column once.
     double waiting_bytes() const {
         std::map<std::pair<size_t, int>, std::vector<StreamedType>> kept; // by owner; its first reader keeps nothing
-        std::vector<std::pair<Reader, ColumnReading>> known;
-        for (const Reader& reader : readers_) {
-            const Reader* const owner = owner_of(reader);
+        std::vector<std::pair<ScanReader, ColumnReading>> known;
+        for (const ScanReader& reader : readers_) {
+            const ScanReader* const owner = owner_of(reader);
             if (!owner || kept.try_emplace({owner->join, owner->place}).second) continue;
             for (size_t i = 0; i < readings(reader).size(); i++) {
                 const std::pair column(*owner, readings(reader)[i]);
@@ -188,23 +188,23 @@ class ScanSharing {
 
     void number_scans() {
         int number = 0;
-        for (const Reader& reader : readers_)
+        for (const ScanReader& reader : readers_)
             if (*owner_of(reader) == reader) {
                 joins_[reader.join].join.scans[reader.place] = number++;
                 joins_[reader.join].scans.push_back(reader.place);
                 describe(reader);
             }
-        for (const Reader& reader : readers_) {
-            const Reader& owner = *owner_of(reader);
+        for (const ScanReader& reader : readers_) {
+            const ScanReader& owner = *owner_of(reader);
             joins_[reader.join].join.scans[reader.place] = joins_[owner.join].join.scans[owner.place];
         }
     }
 
     // A table that several joins read by one scan is not told.
-    void describe(const Reader& owner) {
+    void describe(const ScanReader& owner) {
         std::string others;
         std::vector<const RelOptInfo*> told = {table(owner).relation};
-        for (const Reader& reader : readers_) {
+        for (const ScanReader& reader : readers_) {
             const TableShape& of = table(reader);
             if (!(*owner_of(reader) == owner) || std::find(told.begin(), told.end(), of.relation) != told.end())
                 continue;
@@ -217,8 +217,8 @@ class ScanSharing {
 
     const JoinShape& shape_;
     std::vector<PlannedJoin>& joins_;
-    std::vector<Reader> readers_;                   // in the order in which they are read
-    std::vector<std::pair<Reader, Reader>> owners_; // of the readers so far, the owners of their scans
+    std::vector<ScanReader> readers_;                       // in the order in which they are read
+    std::vector<std::pair<ScanReader, ScanReader>> owners_; // of the readers so far, the owners of their scans
 };
 
 } // namespace

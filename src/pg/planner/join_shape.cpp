@@ -123,16 +123,6 @@ bool compares_by_default(const List* families, Oid type) {
     return false;
 }
 
-void name_attribute(PlannerInfo* root, Node* expression, Attribute* attribute) {
-    const Node* const stripped = strip_implicit_coercions(expression);
-    attribute->name = attribute->qualified = "an expression";
-    if (!IsA(stripped, Var)) return;
-    const auto* const var = reinterpret_cast<const Var*>(stripped);
-    RangeTblEntry* const entry = root->simple_rte_array[var->varno];
-    attribute->name = get_rte_attribute_name(entry, var->varattno);
-    attribute->qualified = psprintf("%s.%s", entry->eref->aliasname, attribute->name);
-}
-
 // A member of the class becomes a key of its table; a second one of the same table is a condition of that table's scan.
 Refusal add_member(PlannerInfo* root, const EquivalenceClass* equal, const EquivalenceMember* member, int number,
                    Attribute** attribute, JoinShape* join) {
@@ -183,6 +173,23 @@ Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShap
 }
 
 } // namespace
+
+static void name_attribute(PlannerInfo* root, Node* expression, Attribute* attribute) {
+    const Node* const stripped = strip_implicit_coercions(expression);
+    attribute->name = attribute->qualified = "an expression";
+    if (!IsA(stripped, Var)) return;
+    const auto* const var = reinterpret_cast<const Var*>(stripped);
+    RangeTblEntry* const entry = root->simple_rte_array[var->varno];
+    attribute->name = get_rte_attribute_name(entry, var->varattno);
+    attribute->qualified = psprintf("%s.%s", entry->eref->aliasname, attribute->name);
+}
+
+void name_pair(PlannerInfo* root, const Expr* left, const char* operator_, const Expr* right, Attribute* attribute) {
+    Attribute of_left = {}, of_right = {};
+    name_attribute(root, as_node(const_cast<Expr*>(left)), &of_left);
+    name_attribute(root, as_node(const_cast<Expr*>(right)), &of_right);
+    attribute->name = attribute->qualified = psprintf("%s %s %s", of_left.qualified, operator_, of_right.qualified);
+}
 
 Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
                 Attribute** attribute) {
@@ -343,6 +350,7 @@ Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Fac
                    QueryShape* query) {
     auto* const merging = allocate<Merging>();
     merging->may_compare = may_compare;
+    merging->may_exclude = may_compare && rows_never_vary(root);
     for (;;) {
         *query = {};
         Refusal refusal = find_join(root, input, merging, &query->join);

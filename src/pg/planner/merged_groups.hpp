@@ -4,6 +4,7 @@
 #include "core/data/dictionary.hpp"
 #include "core/relational/streamed/aggregate.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace btml::pg::planner {

@@ -63,6 +63,7 @@ bool order_rows(JoinShape* join, RestrictInfo* condition) {
     if (order == KeyOrder::equal || !is_held_in_order(type)) return false;
     Attribute* const attribute = add_pair(join, condition, left, right, families_of(type));
     if (!attribute) return false;
+    name_pair(join->root, left, get_opname(as<OpExpr>(condition->clause)->opno), right, attribute);
     attribute->order = order;
     attribute->ordered = join->table_of(join->relids(as_node(left)));
     join->has_orders = true;

@@ -9,7 +9,7 @@ namespace btml::pg::planner {
 // tuple_fraction: as in PlannerInfo, rows that will be asked for from 1 on, below a part of them; 0: all.
 const Path* cheapest_grouping(const RelOptInfo* grouped, double tuple_fraction);
 
-// Returns the plan that is fallen back to, which gives what our node would: grouping columns and aggregates, before
+// Returns the path that is fallen back to, which gives what our node would: grouping columns and aggregates, before
 // HAVING. It is a copy of its own, since the planner frees paths that are dominated and gives those that are not other
 // targets. Its projection is a node only above Unique, which gives its input's columns.
 Path* ordinary_path(PlannerInfo* root, const Path* best, const List* scan_targets);

@@ -61,8 +61,8 @@ Refusal add_semi_join(JoinShape* join, const SpecialJoinInfo* special, int table
         shape->partner = partner;
         return nullptr;
     }
-    shape->is_distinct = can_be_distinct(*shape);
-    return shape->is_distinct ? nullptr : merge(join, special, "a semi-join has conditions over several tables");
+    shape->has_rows_once = can_be_distinct(*shape);
+    return shape->has_rows_once ? nullptr : merge(join, special, "a semi-join has conditions over several tables");
 }
 
 Refusal add_outer_join(JoinShape* join, const SpecialJoinInfo* special, int table) {

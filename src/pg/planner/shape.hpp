@@ -30,7 +30,7 @@ struct TableShape {
     int partner;
     // Whether it has each combination of its keys once: the inner side of a semi-join with several tables, or of an
     // anti-join with several, in joins of the rows that it leaves out.
-    bool is_distinct;
+    bool has_rows_once;
     int exclusion; // that it makes, by an anti-join with several tables; −1: none
 };
 
@@ -70,6 +70,7 @@ struct Merging {
     Relids wanted;    // what the last try asks for; empty: nothing
     Refusal because;  // why the last try asks for it
     bool may_compare; // whether there may be exclusions and orders
+    bool may_exclude; // whether there may be exclusions
 };
 
 struct JoinShape {
@@ -143,10 +144,11 @@ struct AggregateShape {
 };
 
 struct GroupShape {
-    Expr* expression; // over one table
+    Expr* shown;      // as the targets have it
+    Expr* expression; // over one table: the same before rows are grouped
     int table;
     KeyType type;
-    bool is_distinct; // is none of the result's groups: its values are told apart for an aggregate with DISTINCT
+    bool is_for_aggregate; // is none of the result's groups: its values are told apart for an aggregate with DISTINCT
 };
 
 // What a query makes of the rows of its join: groups, each of which is a row of the result.
@@ -163,7 +165,8 @@ struct QueryShape {
     List* grouping_sets; // of lists of int: the groups by which rows of the result are grouped; one list at least
     List* groupings;     // of GroupingFunc*
 
-    // Returns the numbers of the groups that are referred to, as the query's grouping clauses are.
+    // Returns the numbers of the groups that are referred to, as the query's grouping clauses are; none where it has no
+    // grouping sets.
     List* groups_of(const List* references) const;
 };
 
@@ -204,6 +207,9 @@ Refusal refuse_raising_joins(const JoinShape& join);
 Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
                 Attribute** attribute);
 
+// Names an attribute by a comparison of the two expressions.
+void name_pair(PlannerInfo* root, const Expr* left, const char* operator_, const Expr* right, Attribute* attribute);
+
 // Returns the conditions (RestrictInfo*) of ON of an outer join, of whose inner side this table is.
 List* conditions_of(const JoinShape* join, const SpecialJoinInfo* special, int table);
 
@@ -217,6 +223,9 @@ bool has_several_partners(const JoinShape* join, const SpecialJoinInfo* special,
 Refusal exclude_partners(JoinShape* join, const SpecialJoinInfo* special, int table);
 
 bool may_exclude_more(const JoinShape* join);
+
+// Tells whether all relations have the same rows each time that they are read.
+bool rows_never_vary(const PlannerInfo* root);
 
 // Claims x <> y over two tables, which leaves out rows in which they are equal; returns false for another condition.
 bool exclude_equal(JoinShape* join, RestrictInfo* condition);

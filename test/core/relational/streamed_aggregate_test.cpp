@@ -82,7 +82,6 @@ TEST(StreamedAggregate, AgreesWithoutGroups) {
 }
 
 // Sums that no double holds.
-// Without orders, which make joins of so many rows that sums of numbers are rounded.
 TEST(StreamedAggregate, AgreesWhereIntegersAreLarge) {
     expect_agreement({.max_tables = 4, .orders = 0, .max_integer = 300'000'000}, 1'000, 0.8);
 }

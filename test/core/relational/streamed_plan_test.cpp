@@ -166,6 +166,11 @@ TEST(StreamedPlan, NamesTheFlaw) {
                   p.tables[0].groups = {0};
               }),
               "a child that is in order has groups");
+    EXPECT_EQ(flaw([](StreamedPlan& p) {
+                  p.tables[1].children[0].order = KeyOrder::less;
+                  p.bags = {{0, {0}}};
+              }),
+              "the rows of a bag are in order");
     EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes.resize(2); }), "attributes are told of, but no bags");
 }
 

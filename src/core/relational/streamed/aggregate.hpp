@@ -28,6 +28,9 @@ class StreamedAggregate {
     // budget is one reason.
     void run(const std::function<void()>& widened = [] {});
 
+    // Gives back the memory of the result, which is none from now on; reports stay.
+    void forget() { messages_.clear(); }
+
     // The result: groups in the order in which they were met; without group columns one group, always.
     uint64_t groups() const { return result().entries(); }
     // The value of a group column (by number in the root's message).
