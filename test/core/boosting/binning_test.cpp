@@ -1,6 +1,6 @@
 #include "boosting_data.hpp"
-#include "core/boosting/binning/binning.hpp"
 #include "core/base/radix_sort.hpp"
+#include "core/boosting/binning/binning.hpp"
 
 namespace btml::boosting::test {
 namespace {

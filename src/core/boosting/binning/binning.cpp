@@ -1,7 +1,7 @@
 #include "core/boosting/binning/binning.hpp"
 
-#include "core/boosting/binning/quantile_cuts.hpp"
 #include "core/base/radix_sort.hpp"
+#include "core/boosting/binning/quantile_cuts.hpp"
 #include "core/numbers/weighted_quantile.hpp"
 
 #include <bit>

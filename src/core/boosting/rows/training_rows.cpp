@@ -1,7 +1,7 @@
 #include "core/boosting/rows/training_rows.hpp"
 
-#include "core/boosting/rows/number_grid.hpp"
 #include "core/base/pieces.hpp"
+#include "core/boosting/rows/number_grid.hpp"
 
 #include <atomic>
 #include <bit>

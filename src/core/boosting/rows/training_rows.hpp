@@ -1,8 +1,8 @@
 // Which rows of the join are trained on, which are held out, and what each weighs.
 #pragma once
 
-#include "core/base/threads.hpp"
 #include "core/base/pieces.hpp"
+#include "core/base/threads.hpp"
 #include "core/boosting/rows/row_sums.hpp"
 #include "core/boosting/rows/stats.hpp"
 #include "core/data/dataset.hpp"
