@@ -1,4 +1,4 @@
-#include "pg/planner/shape.hpp"
+#include "pg/planner/conditions.hpp"
 
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "pg/planner/join_planner.hpp"
 
 #include "core/relational/streamed/join_decomposition.hpp"
+#include "pg/planner/conditions.hpp"
 
 #include <bit>
 #include <optional>

@@ -1,5 +1,5 @@
+#include "pg/planner/conditions.hpp"
 #include "pg/planner/factor_type.hpp"
-#include "pg/planner/shape.hpp"
 
 extern "C" {
 #include "access/stratnum.h"

@@ -1,4 +1,4 @@
-#include "pg/planner/shape.hpp"
+#include "pg/planner/conditions.hpp"
 
 extern "C" {
 #include "optimizer/clauses.h"
