@@ -44,8 +44,8 @@ Refusal refuse_inner_side(const JoinShape& join, int table, Node* expression) {
     if (kind != relational::StreamedJoin::left) return "it asks for columns of a table that must have no partner";
     if (!contain_nonstrict_functions(expression)) return nullptr;
     const TableShape& inner = join.tables[table];
-    return join.merge(bms_union(inner.relids, join.tables[inner.partner].relids),
-                      "an expression may not be NULL where an outer join finds no row");
+    return join.join_first(bms_union(inner.relids, join.tables[inner.partner].relids),
+                           "an expression may not be NULL where an outer join finds no row");
 }
 
 // The argument of an aggregate as a sum of products of factors of one table each.
@@ -134,7 +134,7 @@ class Polynomial {
     }
     // Asks for the tables of an expression to be joined first, for a flaw that the argument has.
     Refusal joined_first(Node* expression, const char* flaw) const {
-        return join_.merge(join_.relids(expression), psprintf("the argument of %s %s", aggregate_, flaw));
+        return join_.join_first(join_.relids(expression), psprintf("the argument of %s %s", aggregate_, flaw));
     }
 
     const JoinShape& join_;
@@ -228,7 +228,7 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
         auto* const factor = allocate<Factor>();
         *factor = {join.table_of(relids), reinterpret_cast<Expr*>(conjunct)};
         if (factor->table < 0 && !bms_is_empty(relids))
-            return join.merge(relids, "a FILTER is a condition over several tables");
+            return join.join_first(relids, "a FILTER is a condition over several tables");
         if (!is_pure(conjunct)) return refuse_impure("a FILTER", conjunct);
         if (factor->table < 0 && !IsA(conjunct, Const)) return "a FILTER has no column";
         if (const Refusal refusal = refuse_inner_side(join, factor->table, conjunct)) return refusal;
@@ -269,7 +269,7 @@ Refusal find_argument(const JoinShape& join, AggregateShape* shape) {
     shape->terms = polynomial.terms();
     shape->bounds = polynomial.bounds();
     return is_variance(shape->function) && list_length(shape->terms) > 1
-               ? join.merge(join.relids(argument), "it asks for the variance of a sum over several tables")
+               ? join.join_first(join.relids(argument), "it asks for the variance of a sum over several tables")
                : nullptr;
 }
 
@@ -289,7 +289,7 @@ Refusal find_group(const JoinShape& join, Node* shown, GroupShape* group) {
     group->expression = reinterpret_cast<Expr*>(expression);
     group->table = join.table_of(relids);
     if (bms_is_empty(relids)) return "a grouping expression has no column";
-    if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
+    if (group->table < 0) return join.join_first(relids, "a grouping expression is not over one table");
     if (!is_pure(expression)) return refuse_impure("a grouping expression", expression);
     if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type))

@@ -238,11 +238,11 @@ Refusal find_candidate(PlannerInfo* root, RelOptInfo* input, const Asked& asked,
     const Refusal refusal = plan_candidate(input, ordinary, cost_of_ordinary, best);
     const bool compares = best->query.join.exclusions || best->query.join.has_orders;
     if (!compares || (!refusal && force_factorize_aggregates())) return refusal;
-    Candidate merged = {};
-    if (find_query(root, input, asked, factorize_aggregates(), false, &merged.query) ||
-        plan_candidate(input, ordinary, cost_of_ordinary, &merged))
+    Candidate other = {};
+    if (find_query(root, input, asked, factorize_aggregates(), false, &other.query) ||
+        plan_candidate(input, ordinary, cost_of_ordinary, &other))
         return refusal;
-    if (refusal || merged.cost < best->cost) *best = merged;
+    if (refusal || other.cost < best->cost) *best = other;
     return nullptr;
 }
 

@@ -101,7 +101,7 @@ bool rows_never_vary(const PlannerInfo* root) {
 
 bool may_exclude_more(const JoinShape* join) {
     constexpr int max_exclusions = 3; // a join for each set of them
-    return join->merging->may_exclude && list_length(join->exclusions) < max_exclusions;
+    return join->joined_first->may_exclude && list_length(join->exclusions) < max_exclusions;
 }
 
 bool has_several_partners(const JoinShape* join, const SpecialJoinInfo* special, int table) {
@@ -117,9 +117,9 @@ Refusal exclude_partners(JoinShape* join, const SpecialJoinInfo* special, int ta
     auto* const exclusion = allocate<Exclusion>();
     for (RestrictInfo* const condition : items<RestrictInfo>(conditions_of(join, special, table)))
         if (const Refusal refusal = exclude_by_keys(join, table, condition, exclusion))
-            return join->merge(join->relids(special), refusal);
+            return join->join_first(join->relids(special), refusal);
     if (!can_be_distinct(*shape))
-        return join->merge(join->relids(special), "the keys of an outer join have no hash function");
+        return join->join_first(join->relids(special), "the keys of an outer join have no hash function");
     shape->join = StreamedJoin::anti;
     shape->has_rows_once = true;
     shape->exclusion = list_length(join->exclusions);

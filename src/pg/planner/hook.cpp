@@ -101,13 +101,13 @@ Refusal compete(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, const
 }
 
 // Says what is joined before the rest is factorized, and why; nothing where nothing is.
-const char* tell_merged(const JoinShape& join) {
+const char* tell_joined_first(const JoinShape& join) {
     StringInfoData text;
     initStringInfo(&text);
     for (int t = 0; t < join.table_count; t++)
         if (bms_membership(join.tables[t].relids) == BMS_MULTIPLE)
             appendStringInfo(&text, "%s%s joined first", text.len > 0 ? ", " : "", join.tables[t].name);
-    if (text.len > 0) appendStringInfo(&text, " since %s", static_cast<Refusal>(linitial(join.merging->reasons)));
+    if (text.len > 0) appendStringInfo(&text, " since %s", static_cast<Refusal>(linitial(join.joined_first->reasons)));
     return text.data;
 }
 
@@ -116,11 +116,11 @@ void tell(PlannerInfo* root, Relids relids, const JoinShape* join, Refusal refus
     if (!verdicts) return;
     const MemoryContext before = MemoryContextSwitchTo(verdicts->memory);
     const char* const names = relation_names(root, btml_compat_without_outer_joins(root, relids), ", ");
-    const char* const merged = join ? tell_merged(*join) : "";
+    const char* const first = join ? tell_joined_first(*join) : "";
     const char* const when = max_rows > 0 ? psprintf(" once the ordinary plan has found %.0f rows", max_rows) : "";
     char* const line =
-        refusal ? psprintf("%s: not factorized, since %s%s%s", names, refusal, *merged ? ", with " : "", merged)
-                : psprintf("%s: factorized%s%s%s", names, when, *merged ? ", " : "", merged);
+        refusal ? psprintf("%s: not factorized, since %s%s%s", names, refusal, *first ? ", with " : "", first)
+                : psprintf("%s: factorized%s%s%s", names, when, *first ? ", " : "", first);
     verdicts->lines = lappend(verdicts->lines, line);
     MemoryContextSwitchTo(before);
 }

@@ -9,7 +9,7 @@ namespace btml::pg::planner {
 
 namespace {
 
-// What follows from a merger, whose own reason then tells more.
+// What follows from a join that comes first, whose own reason then tells more.
 constexpr Refusal all_joined_first = "all of it must be joined first",
                   no_plan_for_part = "PostgreSQL has no plan for a part of the join that must be joined first";
 
@@ -71,11 +71,11 @@ bool is_volatile(PlannerInfo* root, Relids relids) {
 }
 
 // Relations that PostgreSQL never joins by themselves may be a part of an outer join that comes first.
-Refusal merge_outer_joins(const JoinShape* join, Relids relids) {
+Refusal join_outer_joins_first(const JoinShape* join, Relids relids) {
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(join->root->join_info_list)) {
         const Relids both = join->relids(special);
         if (bms_overlap(relids, special->syn_righthand) && !bms_is_subset(both, relids))
-            return join->merge(bms_union(relids, both), no_plan_for_part);
+            return join->join_first(bms_union(relids, both), no_plan_for_part);
     }
     return no_plan_for_part;
 }
@@ -83,11 +83,11 @@ Refusal merge_outer_joins(const JoinShape* join, Relids relids) {
 Refusal add_table(Relids relids, JoinShape* join) {
     PlannerInfo* const root = join->root;
     RelOptInfo* const relation = relation_of(root, relids);
-    if (!relation) return merge_outer_joins(join, relids);
+    if (!relation) return join_outer_joins_first(join, relids);
     if (relation->reloptkind != RELOPT_BASEREL && relation->reloptkind != RELOPT_JOINREL)
         return "one of its relations is no table, view or sub-query";
     if (!bms_is_empty(relation->lateral_relids))
-        return join->merge(bms_union(relids, relation->lateral_relids), "it has a lateral sub-query");
+        return join->join_first(bms_union(relids, relation->lateral_relids), "it has a lateral sub-query");
     if (is_volatile(root, relids)) return "it calls a volatile function";
     Path* const path = relation->cheapest_total_path;
     if (!path || path->param_info) return "one of its relations depends on another";
@@ -97,8 +97,8 @@ Refusal add_table(Relids relids, JoinShape* join) {
     return nullptr;
 }
 
-Relids merged_with(const Merging* merging, int relid) {
-    for (Bitmapset* const set : items<Bitmapset>(merging->sets))
+Relids joined_first_with(const JoinedFirst* joined_first, int relid) {
+    for (Bitmapset* const set : items<Bitmapset>(joined_first->sets))
         if (bms_is_member(relid, set)) return set;
     return bms_make_singleton(relid);
 }
@@ -110,7 +110,7 @@ Refusal add_tables(const RelOptInfo* input, JoinShape* join) {
     for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
         if (join->table_of(bms_make_singleton(relid)) >= 0) continue;
         if (!join->root->simple_rel_array[relid]) return "one of its relations is no table, view or sub-query";
-        if (const Refusal refusal = add_table(merged_with(join->merging, relid), join)) return refusal;
+        if (const Refusal refusal = add_table(joined_first_with(join->joined_first, relid), join)) return refusal;
     }
     return join->table_count > 1 ? nullptr : all_joined_first;
 }
@@ -154,17 +154,17 @@ Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShap
         // From 16 on columns may be equal above an outer join that makes NULLs of them, which no scan looks at.
         return bms_is_subset(equal->ec_relids, join->tables[table].relation->relids)
                    ? nullptr
-                   : join->merge(join->needed_by(equal->ec_relids), "columns are to be equal above an outer join");
+                   : join->join_first(join->needed_by(equal->ec_relids), "columns are to be equal above an outer join");
     if (equal->ec_has_volatile) return "it calls a volatile function";
-    if (equal->ec_broken) return join->merge(relids, "an equality of columns cannot be implied");
-    if (btml_compat_below_outer_join(equal)) return join->merge(relids, inner_side_is_join);
+    if (equal->ec_broken) return join->join_first(relids, "an equality of columns cannot be implied");
+    if (btml_compat_below_outer_join(equal)) return join->join_first(relids, inner_side_is_join);
     if (equal->ec_has_const) return nullptr; // The scan of each member's table compares it with the constant.
     Attribute* attribute = nullptr;
     const int number = list_length(join->attributes);
     for (const EquivalenceMember* const member : items<const EquivalenceMember>(equal->ec_members)) {
         if (member->em_is_child || member->em_is_const) continue;
         if (const Refusal refusal = add_member(root, equal, member, number, &attribute, join))
-            return join->merge(relids, refusal);
+            return join->join_first(relids, refusal);
     }
     if (!attribute) return nullptr;
     join->attributes = lappend(join->attributes, attribute);
@@ -281,9 +281,9 @@ int JoinShape::table_of(Relids relids) const {
     return -1;
 }
 
-Refusal JoinShape::merge(Relids relids, Refusal because) const {
-    merging->wanted = btml_compat_without_outer_joins(root, relids);
-    merging->because = because;
+Refusal JoinShape::join_first(Relids relids, Refusal because) const {
+    joined_first->wanted = btml_compat_without_outer_joins(root, relids);
+    joined_first->because = because;
     return because;
 }
 
@@ -293,9 +293,9 @@ const TableKey* JoinShape::key(int table, int attribute) const {
     return nullptr;
 }
 
-Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join) {
+Refusal find_join(PlannerInfo* root, RelOptInfo* input, JoinedFirst* joined_first, JoinShape* join) {
     join->root = root;
-    join->merging = merging;
+    join->joined_first = joined_first;
     if (const Refusal refusal = refuse_features(root)) return refusal;
     if (const Refusal refusal = add_tables(input, join)) return refusal;
     for (const EquivalenceClass* const equal : items<const EquivalenceClass>(root->eq_classes))
@@ -304,22 +304,22 @@ Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinSh
     return refuse_raising_joins(*join);
 }
 
-// Whether merging would change nothing: then no other try would go better.
-static bool is_merged(const Merging* merging) {
-    if (bms_membership(merging->wanted) != BMS_MULTIPLE) return true;
-    for (Bitmapset* const set : items<Bitmapset>(merging->sets))
-        if (bms_is_subset(merging->wanted, set)) return true;
+// Whether joined_first would change nothing: then no other try would go better.
+static bool has_wanted(const JoinedFirst* joined_first) {
+    if (bms_membership(joined_first->wanted) != BMS_MULTIPLE) return true;
+    for (Bitmapset* const set : items<Bitmapset>(joined_first->sets))
+        if (bms_is_subset(joined_first->wanted, set)) return true;
     return false;
 }
 
 // Joins two sets where they meet.
-static void merge_wanted(Merging* merging) {
-    Relids all = merging->wanted;
+static void add_wanted(JoinedFirst* joined_first) {
+    Relids all = joined_first->wanted;
     List* others = NIL;
     for (bool grown = true; grown;) {
         grown = false;
         others = NIL;
-        for (Bitmapset* const set : items<Bitmapset>(merging->sets)) {
+        for (Bitmapset* const set : items<Bitmapset>(joined_first->sets)) {
             if (bms_overlap(set, all) && !bms_is_subset(set, all)) {
                 all = bms_union(all, set);
                 grown = true;
@@ -327,9 +327,9 @@ static void merge_wanted(Merging* merging) {
             if (!bms_overlap(set, all)) others = lappend(others, set);
         }
     }
-    merging->sets = lappend(others, all);
-    merging->reasons = lappend(merging->reasons, const_cast<char*>(merging->because));
-    merging->wanted = nullptr;
+    joined_first->sets = lappend(others, all);
+    joined_first->reasons = lappend(joined_first->reasons, const_cast<char*>(joined_first->because));
+    joined_first->wanted = nullptr;
 }
 
 // Whether what the aggregate asks for can be subtracted exactly. A sum of decimals has the largest scale of its rows.
@@ -348,19 +348,20 @@ static bool compares_well(const QueryShape* query) {
 
 Refusal find_query(PlannerInfo* root, RelOptInfo* input, const Asked& asked, Factorize mode, bool may_compare,
                    QueryShape* query) {
-    auto* const merging = allocate<Merging>();
-    merging->may_compare = may_compare;
-    merging->may_exclude = may_compare && rows_never_vary(root);
+    auto* const joined_first = allocate<JoinedFirst>();
+    joined_first->may_compare = may_compare;
+    joined_first->may_exclude = may_compare && rows_never_vary(root);
     for (;;) {
         *query = {};
-        Refusal refusal = find_join(root, input, merging, &query->join);
+        Refusal refusal = find_join(root, input, joined_first, &query->join);
         if (!refusal) refusal = find_aggregates(asked, mode, query);
         if (!refusal && !compares_well(query)) return find_query(root, input, asked, mode, false, query);
-        if (!refusal || is_merged(merging)) {
+        if (!refusal || has_wanted(joined_first)) {
             const bool is_told_by_first = refusal == all_joined_first || refusal == no_plan_for_part;
-            return is_told_by_first && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;
+            return is_told_by_first && joined_first->reasons ? static_cast<Refusal>(linitial(joined_first->reasons))
+                                                             : refusal;
         }
-        merge_wanted(merging);
+        add_wanted(joined_first);
     }
 }
 

@@ -57,7 +57,7 @@ KeyOrder reversed(KeyOrder order) {
 
 bool order_rows(JoinShape* join, RestrictInfo* condition) {
     Expr *left = nullptr, *right = nullptr;
-    if (!join->merging->may_compare || !take_pair(join, condition, &left, &right)) return false;
+    if (!join->joined_first->may_compare || !take_pair(join, condition, &left, &right)) return false;
     const Oid type = exprType(as_node(left));
     const KeyOrder order = order_of(as<OpExpr>(condition->clause)->opno, type);
     if (order == KeyOrder::equal || !is_held_in_order(type)) return false;

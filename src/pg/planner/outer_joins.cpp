@@ -12,25 +12,26 @@ using relational::StreamedJoin;
 namespace {
 
 // PostgreSQL joins the inner side, and what its conditions are about, first.
-Refusal merge(const JoinShape* join, const SpecialJoinInfo* special, Refusal because) {
-    return join->merge(join->relids(special), because);
+Refusal join_first(const JoinShape* join, const SpecialJoinInfo* special, Refusal because) {
+    return join->join_first(join->relids(special), because);
 }
 
 // An equality becomes an attribute that the two tables alone have.
 Refusal claim(JoinShape* join, const SpecialJoinInfo* special, int table, RestrictInfo* condition) {
     const auto* const clause = reinterpret_cast<const OpExpr*>(condition->clause);
     if (!IsA(clause, OpExpr) || !condition->mergeopfamilies || list_length(clause->args) != 2)
-        return merge(join, special, "the condition of an outer join is no equality");
+        return join_first(join, special, "the condition of an outer join is no equality");
     const int number = list_length(join->attributes);
     Attribute* attribute = nullptr;
     for (Expr* const side : items<Expr>(clause->args)) {
         const int of = join->table_of(join->relids(as_node(side)));
         int& partner = join->tables[table].partner;
-        if (of < 0 || (of != table && partner >= 0 && partner != of)) return merge(join, special, several_partners);
+        if (of < 0 || (of != table && partner >= 0 && partner != of))
+            return join_first(join, special, several_partners);
         if (of != table) partner = of;
         if (join->key(of, number) || add_key(join->root, &join->tables[of], side, condition->mergeopfamilies,
                                              clause->inputcollid, number, &attribute))
-            return merge(join, special, odd_outer_keys);
+            return join_first(join, special, odd_outer_keys);
     }
     attribute->is_private = true;
     join->attributes = lappend(join->attributes, attribute);
@@ -62,30 +63,30 @@ Refusal add_semi_join(JoinShape* join, const SpecialJoinInfo* special, int table
         return nullptr;
     }
     shape->has_rows_once = can_be_distinct(*shape);
-    return shape->has_rows_once ? nullptr : merge(join, special, "a semi-join has conditions over several tables");
+    return shape->has_rows_once ? nullptr : join_first(join, special, "a semi-join has conditions over several tables");
 }
 
 Refusal add_outer_join(JoinShape* join, const SpecialJoinInfo* special, int table) {
     TableShape* const shape = &join->tables[table];
-    if (shape->keys) return merge(join, special, "the inner side of an outer join has a condition above it");
+    if (shape->keys) return join_first(join, special, "the inner side of an outer join has a condition above it");
     if (special->jointype == JOIN_ANTI && may_exclude_more(join) && has_several_partners(join, special, table))
         return exclude_partners(join, special, table);
     for (RestrictInfo* const condition : items<RestrictInfo>(conditions_of(join, special, table)))
         if (const Refusal refusal = claim(join, special, table, condition)) return refusal;
     shape->join = special->jointype == JOIN_ANTI ? StreamedJoin::anti : StreamedJoin::left;
-    return shape->partner < 0 ? merge(join, special, "an outer join has no equality to join by") : nullptr;
+    return shape->partner < 0 ? join_first(join, special, "an outer join has no equality to join by") : nullptr;
 }
 
 Refusal add(JoinShape* join, const SpecialJoinInfo* special) {
     const Relids inner_side = btml_compat_without_outer_joins(join->root, special->syn_righthand);
     const int table = join->table_of(inner_side);
     if (join->table_of(join->relids(special)) >= 0) return nullptr;
-    if (special->jointype == JOIN_FULL) return merge(join, special, "it has a full join");
-    if (table < 0) return join->merge(inner_side, inner_side_is_join);
+    if (special->jointype == JOIN_FULL) return join_first(join, special, "it has a full join");
+    if (table < 0) return join->join_first(inner_side, inner_side_is_join);
     const TableShape* const shape = &join->tables[table];
     if (!bms_equal(shape->relids, inner_side))
-        return merge(join, special, "the inner side of an outer join is joined to another table");
-    if (shape->join != StreamedJoin::inner) return merge(join, special, "a table is the inner side of two joins");
+        return join_first(join, special, "the inner side of an outer join is joined to another table");
+    if (shape->join != StreamedJoin::inner) return join_first(join, special, "a table is the inner side of two joins");
     return special->jointype == JOIN_SEMI ? add_semi_join(join, special, table) : add_outer_join(join, special, table);
 }
 
@@ -140,21 +141,21 @@ Refusal find_inner_sides(JoinShape* join) {
     for (int t = 0; t < join->table_count; t++) {
         const TableShape& table = join->tables[t];
         if (is_joinable(join, table)) continue;
-        return join->merge(bms_union(table.relids, join->tables[table.partner].relids),
-                           "a join is above an outer join whose missing rows it may meet");
+        return join->join_first(bms_union(table.relids, join->tables[table.partner].relids),
+                                "a join is above an outer join whose missing rows it may meet");
     }
     for (int t = 0; t < join->table_count; t++) {
         const TableShape& table = join->tables[t];
         if (table.exclusion < 0) continue;
         const Relids partners = items<const Exclusion>(join->exclusions)[table.exclusion]->partners;
-        if (!are_inner(join, partners)) return join->merge(bms_union(table.relids, partners), several_partners);
+        if (!are_inner(join, partners)) return join->join_first(bms_union(table.relids, partners), several_partners);
     }
     for (int t = 0; t < join->table_count; t++)
         for (RestrictInfo* const condition : items<RestrictInfo>(join->tables[t].relation->joininfo))
             if (!btml_compat_is_clone(condition) && !list_member_ptr(join->claimed, condition) &&
                 !exclude_equal(join, condition) && !order_rows(join, condition))
-                return join->merge(bms_union(join->tables[t].relids, join->needed_by(condition->required_relids)),
-                                   "it has a join condition other than the equality of two expressions");
+                return join->join_first(bms_union(join->tables[t].relids, join->needed_by(condition->required_relids)),
+                                        "it has a join condition other than the equality of two expressions");
     return nullptr;
 }
 

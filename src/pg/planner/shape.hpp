@@ -62,9 +62,9 @@ struct TableKey {
 
 // Which base relations PostgreSQL must join first, as it would: those that something mentions together which cannot be
 // taken apart. It grows from try to try.
-struct Merging {
+struct JoinedFirst {
     List* sets;       // of Relids, which are disjoint and have several members each
-    List* reasons;    // of Refusal, by merger
+    List* reasons;    // of Refusal, by the try that asked
     Relids wanted;    // what the last try asks for; empty: nothing
     Refusal because;  // why the last try asks for it
     bool may_compare; // whether there may be exclusions and orders
@@ -73,7 +73,7 @@ struct Merging {
 
 struct JoinShape {
     PlannerInfo* root;
-    Merging* merging;
+    JoinedFirst* joined_first;
     TableShape* tables;
     int table_count;
     List* attributes; // of Attribute*
@@ -91,7 +91,7 @@ struct JoinShape {
     // expression over them has its value.
     Relids needed_by(Relids relids) const;
     // Asks for another try in which these relations are one table.
-    Refusal merge(Relids relids, Refusal because) const;
+    Refusal join_first(Relids relids, Refusal because) const;
     // The table's key of an attribute, or null.
     const TableKey* key(int table, int attribute) const;
     // Whether the table stands in the tree of inner joins.
@@ -191,7 +191,7 @@ const Path* below(const Path* path);
 const char* relation_names(PlannerInfo* root, Relids relids, const char* between);
 
 // Finds the tables of the join `input`, and the columns that must be equal in them.
-Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);
+Refusal find_join(PlannerInfo* root, RelOptInfo* input, JoinedFirst* joined_first, JoinShape* join);
 
 // Finds the outer and semi-joins whose inner side is one table that is joined to one other, its partner, by keys, or is
 // distinct, and exclusions; after the attributes of inner joins were found.
