@@ -182,6 +182,8 @@ my @places = (
 	[ 'drawing categories', 'drawing', 0.1, q{SELECT btml.plot('SELECT round(y)::text AS x, b AS y FROM wide, generate_series(1, 10)', 'point')} ],
 	[ 'a factorized aggregate', 'aggregating a join', 0.05, 'SELECT count(*), sum(x.k * few.k) FROM (SELECT k FROM wide, generate_series(1, 40) OFFSET 0) AS x JOIN few USING (k)' ],
 	[ 'a factorized aggregate over a cycle', undef, 0.5, 'SELECT count(*) FROM edges AS x JOIN edges AS y ON x.b = y.a JOIN edges AS z ON y.b = z.a AND z.b = x.a' ],
+	[ 'merging groups of a rollup', 'merging groups', 0.1, 'SELECT x.i, count(*), sum(few.k) FROM (SELECT i, i % 5 AS k FROM generate_series(1, 3000000) AS i OFFSET 0) AS x JOIN few USING (k) GROUP BY CUBE (x.i, x.k)' ],
+	[ 'ordering keys of a message', 'ordering keys', 0.1, 'SELECT few.y, count(*) FROM few JOIN (SELECT i FROM generate_series(1, 6000000) AS i OFFSET 0) AS x ON x.i > few.k GROUP BY few.y' ],
 	[ 'counting texts for features', 'counting texts', 0.3, q{SELECT btml.relational_features('ask', as_of => 'as_of', relations => '{"more": {"table": "more_events", "key": {"thing": "thing"}, "columns": ["label"]}}')} ],
 	[ 'comparing numbers for features', 'comparing numbers', 0.3, q{SELECT btml.relational_features('ask', as_of => 'as_of', relations => '{"more": {"table": "more_events", "key": {"thing": "thing"}, "columns": ["a", "n"]}}')} ],
 	[ 'checking rows for features', 'checking rows', 0.2, q{SELECT btml.relational_features('SELECT ask.* FROM ask, generate_series(1, 2000) OFFSET 0', as_of => 'as_of')} ],

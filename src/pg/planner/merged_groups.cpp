@@ -73,6 +73,7 @@ void MergedGroups::merge(RunContext& context) {
         begins_.push_back(all);
         all += result.aggregate->groups();
     }
+    constexpr uint64_t reported = 65536;
     if (all >= none) throw CannotDecide{"more than 4 billion groups"};
     next_ = Buffer<uint32_t>(context.memory(), "groups", all, none);
     merged_ = Buffer<uint32_t>(context.memory(), "groups", all);
@@ -86,6 +87,7 @@ void MergedGroups::merge(RunContext& context) {
         return true;
     };
     context.for_each(all, 10, [&](uint64_t number) {
+        if (number % reported == 0) context.progress("merging groups", number, all);
         const auto at = static_cast<uint32_t>(number), next = static_cast<uint32_t>(first_.size());
         const size_t i = join_of(at);
         const uint64_t group = at - begins_[i];

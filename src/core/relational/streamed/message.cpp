@@ -346,6 +346,7 @@ void Message::order_entries(RunContext& context) {
         uint64_t word; // orders as the last word of the key does
         uint32_t number;
     };
+    context.progress("ordering keys", 0, count_);
     const Buffer<uint32_t> runs = runs_of_entries(context);
     const bool descends = order_ == KeyOrder::greater || order_ == KeyOrder::greater_equal;
     constexpr uint64_t sign = uint64_t{1} << 63;
