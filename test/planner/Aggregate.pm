@@ -295,6 +295,7 @@ sub arithmetic
 	$self->{query}{float} = 1                             if $kind eq 'float';
 	$self->has("arithmetic, $kind" . (@items > 1 ? ', several tables' : ''));
 	my $name = pick('sum', 'sum', 'avg', 'min', 'max', 'count', 'var_pop');
+	$self->{query}{scale} = 1 if $kind eq 'numeric' && $name =~ /^m/;
 	return "$name(" . number_from(between(1, 3), $kind, @leaves) . ')';
 }
 
