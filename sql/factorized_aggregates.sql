@@ -389,6 +389,12 @@ SELECT compare('SELECT v.f, count(*) FROM (VALUES (1, ''-0''::float4), (2, 0), (
 SELECT compare('SELECT DISTINCT v.f FROM (VALUES (1, ''-0''::float8), (3, 1)) v(k, f) JOIN b USING (k)');
 SELECT compare('SELECT count(DISTINCT v.f) FROM (VALUES (1, ''-0''::float8), (2, 0), (3, 1)) v(k, f) JOIN b USING (k)');
 
+-- Parameters of a statement that is only asked about count as constants.
+SELECT why('SELECT date_trunc($1, b.s), count(*) FILTER (WHERE a.x > $2), sum(a.x * $3) FROM a JOIN b USING (k) GROUP BY 1');
+SET work_mem = '64kB';
+SELECT why('SELECT sum(a.x), count(DISTINCT b.z), count(DISTINCT a.id) FROM a JOIN b USING (k) GROUP BY a.t');
+RESET work_mem;
+
 -- Rows that an inequality or an anti-join with several tables leaves out are subtracted; semi-joins with several are joins of distinct keys.
 CREATE TABLE banned (k int, m int);
 INSERT INTO banned SELECT i % 8, i % 5 FROM generate_series(1, 60) i;

@@ -205,6 +205,20 @@ int merge_count(const QueryShape& query) {
     return (sets + distinct * list_length(query.grouping_sets)) * (1 << list_length(query.join.exclusions));
 }
 
+// Says what would help, where something does.
+Refusal refuse_memory(const QueryShape& query, double bytes) {
+    const double kilobyte = 1024, megabyte = kilobyte * kilobyte;
+    int distinct = 0;
+    for (const GroupShape* const group : items<const GroupShape>(query.groups)) distinct += group->is_for_aggregate;
+    const char* const refused = psprintf("its messages would take about %.0f kB, and %s is %.0f kB", bytes / kilobyte,
+                                         message_memory_setting(), message_memory() / kilobyte);
+    if (distinct > 1)
+        return psprintf(
+            "%s: the values of several DISTINCT are told apart together; ask for each in a query of its own", refused);
+    if (2 * bytes > static_cast<double>(memory_limit_bytes())) return refused;
+    return psprintf("%s: work_mem = '%.0fMB' would do", refused, std::ceil(bytes / hash_mem_multiplier / megabyte));
+}
+
 // Plans what the candidate's query asks; ordinary: the plan that it competes with, and its cost.
 Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double cost_of_ordinary, Candidate* candidate) {
     const QueryShape& query = candidate->query;
@@ -216,9 +230,7 @@ Refusal plan_candidate(const RelOptInfo* input, const Path* ordinary, double cos
     const double groups = expected_groups(query, ordinary, input->rows);
     if (const Refusal refusal = plan_parts(query, groups, &parts)) return refusal;
     parts.memory += MergedGroups::bytes_per_group * groups * merge_count(query);
-    if (parts.memory > message_memory() && !forced)
-        return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
-                        message_memory_setting(), message_memory() / 1024);
+    if (parts.memory > message_memory() && !forced) return refuse_memory(query, parts.memory);
     candidate->cost = start_cost() + calibration * parts.cost;
     for (int i = 0; i < list_length(parts.tables); i++) {
         const TableShape& table = query.join.tables[list_nth_int(parts.tables, i)];
@@ -239,9 +251,9 @@ Refusal find_candidate(PlannerInfo* root, RelOptInfo* input, const Asked& asked,
     const bool compares = best->query.join.exclusions || best->query.join.has_orders;
     if (!compares || (!refusal && force_factorize_aggregates())) return refusal;
     Candidate other = {};
-    if (find_query(root, input, asked, factorize_aggregates(), false, &other.query) ||
-        plan_candidate(input, ordinary, cost_of_ordinary, &other))
-        return refusal;
+    Refusal of_other = find_query(root, input, asked, factorize_aggregates(), false, &other.query);
+    if (!of_other) of_other = plan_candidate(input, ordinary, cost_of_ordinary, &other);
+    if (of_other) return refusal ? of_other : nullptr;
     if (refusal || other.cost < best->cost) *best = other;
     return nullptr;
 }

@@ -85,6 +85,13 @@ void add_our_path(const RelOptInfo* input, RelOptInfo* grouped, const Asked& ask
     add_path(grouped, &path->path);
 }
 
+// Tells whether a table is a join of its own, whose rows PostgreSQL estimates as it does those of its plan.
+bool joins_first(const JoinShape& join) {
+    for (int t = 0; t < join.table_count; t++)
+        if (bms_membership(join.tables[t].relids) == BMS_MULTIPLE) return true;
+    return false;
+}
+
 // Adds a path where it pays, or where the ordinary plan is to be begun first.
 Refusal compete(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, const Asked& asked, Candidate* candidate) {
     const Path* const ordinary = cheapest_grouping(grouped, root->tuple_fraction);
@@ -93,7 +100,8 @@ Refusal compete(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, const
     if (const Refusal refusal = find_candidate(root, input, asked, ordinary, cost, candidate)) return refusal;
     const double total = candidate->cost + ordinary->rows * cpu_tuple_cost;
     if (total >= cost && !force_factorize_aggregates()) {
-        candidate->max_rows = total < cost * max_advantage ? max_rows_of(root, ordinary, total) : 0;
+        const bool is_hedged = total < cost * max_advantage && !joins_first(candidate->query.join);
+        candidate->max_rows = is_hedged ? max_rows_of(root, ordinary, total) : 0;
         if (candidate->max_rows == 0) return psprintf("the ordinary plan is cheaper: %.0f against %.0f", cost, total);
     }
     add_our_path(input, grouped, asked, ordinary, cost, *candidate);
@@ -182,6 +190,10 @@ void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, 
 void install_hook() {
     previous_hook = create_upper_paths_hook;
     create_upper_paths_hook = upper_paths;
+}
+
+bool collects_verdicts() {
+    return verdicts != nullptr;
 }
 
 Verdicts* set_verdicts(Verdicts* new_verdicts) {

@@ -15,6 +15,8 @@ struct Verdicts {
     MemoryContext memory; // of the lines, for functions have memory that does not last
     List* lines;          // of char*
 };
+// Whether they are set: plans that are made then are not run.
+bool collects_verdicts();
 // Returns the one that was set before.
 Verdicts* set_verdicts(Verdicts* verdicts);
 

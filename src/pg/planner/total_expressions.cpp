@@ -1,3 +1,4 @@
+#include "pg/planner/hook.hpp"
 #include "pg/planner/shape.hpp"
 
 #include <algorithm>
@@ -273,6 +274,9 @@ bool meets(Demand demand, Node* expression) {
     case T_CoerceViaIO:
         return cast_meets(demand, as<CoerceViaIO>(expression)) &&
                meets(demand, as_node(as<CoerceViaIO>(expression)->arg));
+    case T_Param:
+        // A plan that is run has a constant in its place where it is made for the values.
+        return is_pure && as<Param>(expression)->paramkind == PARAM_EXTERN && collects_verdicts();
     default:
         return false;
     }
