@@ -63,7 +63,7 @@ SELECT compare('SELECT DISTINCT b.m, a.t, a.d FROM a JOIN b USING (k) JOIN c USI
 SELECT compare('SELECT DISTINCT c.w, extract(year FROM b.s) AS y, a.t IS NULL FROM a JOIN b USING (k) JOIN c USING (m)',
     '{enable_hashagg}');
 SELECT compare('SELECT DISTINCT 1, a.x, ''x'' FROM a JOIN b USING (k) ORDER BY 2 DESC OFFSET 3 LIMIT 4');
-SELECT compare('SELECT DISTINCT a.k FROM a JOIN b USING (k) WHERE a.k = 3');
+SELECT compare('SELECT DISTINCT a.k, b.m FROM a JOIN b USING (k) WHERE a.k = 3');
 SELECT compare('SELECT DISTINCT a.k, b.k AS bk FROM a JOIN b USING (k)');
 SELECT compare('SELECT DISTINCT a.k, c.w FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON c.m = b.m AND c.w = 4');
 SELECT compare('SELECT DISTINCT a.t FROM a WHERE EXISTS (SELECT FROM b WHERE b.k = a.k) AND NOT EXISTS (SELECT FROM c WHERE c.m = a.x)');
