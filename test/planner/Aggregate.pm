@@ -59,6 +59,7 @@ sub draw
 	my ($self) = @_;
 	my $simple = $self->{query}{simple};
 	my $subject = $self->{query}{subject};
+	return $self->subtracted if $subject eq 'excluded' && chance(0.95);
 	my $method = weighted(
 		count_rows => 5,
 		count_of   => 4,
@@ -72,6 +73,17 @@ sub draw
 		modified   => $subject eq 'filter' ? 60 : $simple ? 3 : 5,
 		other      => $simple ? 0.1 : 4);
 	return $self->$method;
+}
+
+# What can be had of joins that are subtracted.
+sub subtracted
+{
+	my ($self) = @_;
+	$self->has('subtracted aggregate');
+	my ($x, $y) = map { $self->column(qw(x2 x4 k4 id)) } 1, 2;
+	my $filter = chance(0.2) ? " FILTER (WHERE $y > 0)" : '';
+	return pick('count(*)', 'count(*)', "count($x)", "sum($x)", "avg($x)", "sum(${x}::int8 * $y)", "var_pop($x)", "count(DISTINCT $x)", "sum(DISTINCT $y)")
+		. $filter;
 }
 
 sub count_rows { my ($self) = @_; $self->has('count(*)'); return 'count(*)'; }

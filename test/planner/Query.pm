@@ -29,7 +29,7 @@ sub draw
 		filter       => 1,
 		expression   => 3,
 		sets         => 2,
-		excluded     => 3,
+		excluded     => 5,
 		raising      => 1,
 		'rows alone' => 3,
 		pair         => 2);
