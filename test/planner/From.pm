@@ -401,6 +401,7 @@ sub excluded
 	my $pair = "SELECT 1 FROM $t z WHERE z.$k = $l.$k AND z.$m = $r.$m$more";
 	my $kind = weighted(unequal => 6, order => 6, 'not exists, two' => 5, 'exists, two' => 3, 'in, two' => 2, expressions => 1);
 	$self->has("excluded: $kind");
+	$self->{risky} = 1 if $kind eq 'expressions';
 	return {
 		unequal           => "$l.$same <> $r.$same",
 		order             => "$l.$same " . pick('<', '<=', '>', '>=') . " $r.$same",
