@@ -148,14 +148,10 @@ void Execution::merge_groups() {
 
 // Adds up all that will be added up, since a row once given cannot be taken back.
 void Execution::check_sums() {
-    const auto is_added = [&](size_t a) {
-        return !sets_.empty() && std::any_of(joins_.begin(), joins_.end(), [&](const Join& join) {
-            return join.plan->aggregates[a].terms.size() > 1;
-        });
-    };
     const bool are_merged = std::any_of(sets_.begin(), sets_.end(), [](const auto& set) { return !set->is_plain(); });
     for (size_t a = 0; a < plan_.aggregates.size(); a++)
-        if (are_merged || is_added(a)) context_.for_each(rows(), 100, [&](uint64_t row) { totals(at(row), a); });
+        if (are_merged || joins_[0].plan->aggregates[a].terms.size() > 1)
+            context_.for_each(rows(), 100, [&](uint64_t row) { totals(at(row), a); });
 }
 
 const char* Execution::beyond_messages() const {

@@ -88,7 +88,7 @@ void add_our_path(const RelOptInfo* input, RelOptInfo* grouped, const Asked& ask
 // Tells whether a table is a join of its own, whose rows PostgreSQL estimates as it does those of its plan.
 bool joins_first(const JoinShape& join) {
     for (int t = 0; t < join.table_count; t++)
-        if (bms_membership(join.tables[t].relids) == BMS_MULTIPLE) return true;
+        if (join.tables[t].is_join()) return true;
     return false;
 }
 
@@ -113,7 +113,7 @@ const char* tell_joined_first(const JoinShape& join) {
     StringInfoData text;
     initStringInfo(&text);
     for (int t = 0; t < join.table_count; t++)
-        if (bms_membership(join.tables[t].relids) == BMS_MULTIPLE)
+        if (join.tables[t].is_join())
             appendStringInfo(&text, "%s%s joined first", text.len > 0 ? ", " : "", join.tables[t].name);
     if (text.len > 0) appendStringInfo(&text, " since %s", static_cast<Refusal>(linitial(join.joined_first->reasons)));
     return text.data;

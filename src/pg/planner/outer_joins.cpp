@@ -123,7 +123,6 @@ List* conditions_of(const JoinShape* join, const SpecialJoinInfo* special, int t
     return conditions;
 }
 
-// Tells whether a scan can give each combination of the table's keys once.
 bool can_be_distinct(const TableShape& table) {
     for (const TableKey* const key : items<const TableKey>(table.keys)) {
         Oid equality = InvalidOid;

@@ -109,7 +109,7 @@ bool may_raise_laterally(const PlannerInfo* root, int relid) {
 Refusal refuse_raising_joins(const JoinShape& join) {
     for (int t = 0; t < join.table_count; t++) {
         const TableShape& table = join.tables[t];
-        if (bms_membership(table.relids) != BMS_MULTIPLE) continue;
+        if (!table.is_join()) continue;
         for (Node* const condition : items<Node>(conditions_within(join, table.relids)))
             if (const Refusal refusal = refuse_condition(table, condition)) return refusal;
         for (int relid = -1; (relid = bms_next_member(table.relids, relid)) >= 0;)

@@ -30,6 +30,9 @@ struct TableShape {
     // anti-join with several, in joins of the rows that it leaves out.
     bool has_rows_once;
     int exclusion; // that it makes, by an anti-join with several tables; −1: none
+
+    // Whether it is a join of several relations, which PostgreSQL makes first.
+    bool is_join() const { return bms_membership(relids) == BMS_MULTIPLE; }
 };
 
 // A class of equal columns: NULL joins to nothing.
